@@ -1,0 +1,1 @@
+"""The isolane command, one module a subcommand."""

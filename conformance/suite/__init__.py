@@ -1,0 +1,1 @@
+"""The conformance tests that pytest --implementation runs."""
