@@ -1,1 +1,1 @@
-"""The reference implementation: a minimal threaded receiver, limiter and exporter, to be read as a specification."""
+"""The reference: a minimal threaded receiver, limiter and exporter, to be read as a specification."""
