@@ -1,0 +1,322 @@
+"""The configuration: one YAML file, checked as a whole before anything is connected (OPS-2).
+
+Names follow the upstream OpenTelemetry Collector where it has the same thing. Durations are seconds as
+float, sizes are bytes as int. Every model is frozen.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FilePath, ValidationError, model_validator
+
+from isolane.reference.config_source import ConfigError, mistakes, read_yaml
+from isolane.reference.credentials import Credential
+from isolane.reference.names import (
+    DeadLetterTopic,
+    Endpoint,
+    IndexTemplate,
+    Selector,
+    compiled,
+    dead_letter_pattern,
+)
+from isolane.reference.units import Duration, Grace, Size
+
+__all__ = ["Config", "ConfigError", "Mode", "Policy", "Tenant"]
+
+Mode = Literal["shared_loop", "partition_workers", "isolated"]
+"""How partitions are processed: two baselines, and the design that isolates tenants (design decision 12)."""
+
+Policy = Literal["hold", "dead_letter", "skip"]
+"""What becomes of a record that can never be delivered (POI-1, DEL-4)."""
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    if not values:
+        raise ValueError("is empty; at least one is needed")
+    repeated = next((value for value in values if values.count(value) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"names {repeated!r} twice")
+    return values
+
+
+Brokers = Annotated[tuple[Name, ...], AfterValidator(_distinct)]
+Selectors = Annotated[tuple[Selector, ...], AfterValidator(_distinct)]
+Endpoints = Annotated[tuple[Endpoint, ...], AfterValidator(_distinct)]
+
+
+class Model(BaseModel):
+    """A part of the configuration: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class MaxInFlight(Model):
+    """What one partition may hold between admission and final outcome (MEM-1, MEM-2)."""
+
+    records: Count = 1024
+    bytes: Size = 8 * 1024**2
+
+
+class PartitionProcessing(Model):
+    """How a partition's records are worked on; `max_span` bounds what is finished out of order (MEM-8)."""
+
+    mode: Mode = "isolated"
+    max_in_flight: MaxInFlight = MaxInFlight()
+    max_span: Count = 10_000
+
+
+class Autocommit(Model):
+    """How often finished offsets are committed (OFF-4)."""
+
+    interval: Duration = 1.0
+
+
+class Kafka(Model):
+    """The consumer group, its topics and the client's settings."""
+
+    brokers: Brokers = ("127.0.0.1:9092",)
+    topics: Selectors = (r"^managed_otlp\..+",)
+    group_id: Name = "isolane"
+    group_instance_id: Name | None = None
+    client_id: Name = "isolane"
+    initial_offset: Literal["earliest", "latest"] = "earliest"
+    partition_processing: PartitionProcessing = PartitionProcessing()
+    autocommit: Autocommit = Autocommit()
+    revoke_grace: Grace = 5.0
+    session_timeout: Duration = 45.0
+    heartbeat_interval: Duration = 3.0
+    max_poll_interval: Duration = 300.0
+    metadata_max_age: Duration = 30.0
+
+
+class SendingQueue(Model):
+    """The sending workers; `queue_size` is the shared queue of the two baseline modes."""
+
+    num_consumers: Annotated[int, Field(strict=True, ge=2)] = 16
+    queue_size: Count = 64
+
+
+class Flush(Model):
+    """What one attempt may send: documents of at most so many bytes, or one larger record alone."""
+
+    max_bytes: Size = 4 * 1024**2
+
+
+class Request(Model):
+    """The total deadline of one attempt, a trickling reply included (DEL-6)."""
+
+    timeout: Duration = 30.0
+
+
+class Retry(Model):
+    """Exponential back-off; `jitter` is the part of a delay that is random (DEL-7)."""
+
+    initial_interval: Duration = 0.2
+    max_interval: Duration = 30.0
+    jitter: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.2
+
+
+class Limiter(Model):
+    """The bounds of each tenant's cap, and the slots of tenants at risk together (design decisions 4, 5)."""
+
+    floor: Count = 1
+    ceiling: Count = 8
+    slow_after: Duration = 2.0
+    probation_slots: Count = 4
+
+
+class Memory(Model):
+    """What all partitions of the process may hold in flight together (MEM-6)."""
+
+    budget: Size = 512 * 1024**2
+
+
+class DeadLetter(Model):
+    """What becomes of records that can never be delivered, and where dead letters go."""
+
+    undecodable: Policy = "dead_letter"
+    permanent: Policy = "dead_letter"
+    topic: DeadLetterTopic = "{topic}.dead_letter"
+
+    def topic_for(self, topic: str) -> str:
+        """Return the dead-letter topic of `topic`."""
+        return self.topic.replace("{topic}", topic)
+
+
+class Basic(Model):
+    """Basic authentication."""
+
+    username: Name
+    password: Credential
+
+
+class Elasticsearch(Model):
+    """One tenant's cluster: several endpoints are nodes of the same cluster, used in turn.
+
+    Credentials are literals, `${env:NAME}` or `${file:PATH}`; they are never printed (OPS-3).
+    """
+
+    endpoints: Endpoints
+    api_key: Credential | None = None
+    basic: Basic | None = None
+    ca_file: FilePath | None = None
+    index: IndexTemplate = "{signal}-otlp"
+
+    def index_for(self, signal: str) -> str:
+        """Return the index that documents of `signal` (`logs`, `metrics` or `traces`) are written to."""
+        return self.index.replace("{signal}", signal)
+
+
+class Tenant(Model):
+    """A tenant: the topics that are its own, and the one cluster they are delivered to (TEN-2)."""
+
+    topics: Selectors
+    elasticsearch: Elasticsearch
+
+
+class Config(Model):
+    """The whole configuration."""
+
+    kafka: Kafka = Kafka()
+    sending_queue: SendingQueue = SendingQueue()
+    flush: Flush = Flush()
+    request: Request = Request()
+    retry: Retry = Retry()
+    limiter: Limiter = Limiter()
+    memory: Memory = Memory()
+    dead_letter: DeadLetter = DeadLetter()
+    tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read and check a configuration file.
+
+        Raises:
+            ConfigError: the file cannot be read, is not YAML, or says something that is not allowed; one line
+                a mistake, each naming the field, the value and what is allowed.
+        """
+        return cls.parse(read_yaml(Path(path)))
+
+    @classmethod
+    def parse(cls, document: object) -> Self:
+        """Check a configuration that was read already.
+
+        Raises:
+            ConfigError: as for `load`.
+        """
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise ConfigError(mistakes(cls, error)) from None
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if contradictions := [*_limits(self), *_intervals(self), *_credentials(self), *_ownership(self)]:
+            raise ValueError("\n".join(contradictions))
+        return self
+
+    @cached_property
+    def subscription(self) -> str:
+        """The regular expression to subscribe to, for `re.match`; dead-letter topics never match."""
+        own = "|".join(compiled(selector).pattern for selector in self.kafka.topics)
+        return f"(?!{dead_letter_pattern(self.dead_letter.topic)}$)(?:{own})"
+
+    def is_dead_letter(self, topic: str) -> bool:
+        """Tell whether `topic` is one that dead letters are written to; such topics are never read."""
+        return re.fullmatch(dead_letter_pattern(self.dead_letter.topic), topic) is not None
+
+    def claimants(self, topic: str) -> tuple[str, ...]:
+        """Return the names of all tenants that claim `topic`; more than one is a mistake in the file."""
+        return tuple(
+            name for name, patterns in self._owners if any(pattern.match(topic) for pattern in patterns)
+        )
+
+    def tenant_of(self, topic: str) -> str | None:
+        """Return the name of the tenant that owns `topic`, or None.
+
+        A topic that several tenants claim belongs to none of them: whatever were chosen, records might go
+        to somebody else's cluster (TEN-2). It is treated like one that nobody owns (TEN-4).
+        """
+        claimants = () if self.is_dead_letter(topic) else self.claimants(topic)
+        return claimants[0] if len(claimants) == 1 else None
+
+    @cached_property
+    def _owners(self) -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
+        return tuple(
+            (name, tuple(compiled(selector) for selector in tenant.topics))
+            for name, tenant in self.tenants.items()
+        )
+
+
+def _limits(config: Config) -> Iterator[str]:
+    workers, limiter = config.sending_queue.num_consumers, config.limiter
+    # Half of the workers at most, so that no tenant, however healthy, can hold them all (design decision 4).
+    half = f"half of sending_queue.num_consumers ({workers // 2})"
+    if limiter.ceiling > workers // 2:
+        yield f"limiter.ceiling: {limiter.ceiling} is more than {half}"
+    if limiter.probation_slots > workers // 2:
+        yield f"limiter.probation_slots: {limiter.probation_slots} is more than {half}"
+    if limiter.floor > limiter.ceiling:
+        yield f"limiter.floor: {limiter.floor} is more than limiter.ceiling ({limiter.ceiling})"
+    # Tenants at risk may hold half of the budget at most; a flush must fit into that (design decision 7).
+    if config.memory.budget < 2 * config.flush.max_bytes:
+        yield (
+            f"memory.budget: {config.memory.budget} bytes are less than two flushes of flush.max_bytes "
+            f"({config.flush.max_bytes} bytes)"
+        )
+
+
+def _intervals(config: Config) -> Iterator[str]:
+    kafka = config.kafka
+    if kafka.heartbeat_interval >= kafka.session_timeout:
+        yield (
+            f"kafka.heartbeat_interval: {kafka.heartbeat_interval:g}s must be shorter than "
+            f"kafka.session_timeout ({kafka.session_timeout:g}s)"
+        )
+    if kafka.revoke_grace >= kafka.max_poll_interval:
+        yield (
+            f"kafka.revoke_grace: {kafka.revoke_grace:g}s must be shorter than "
+            f"kafka.max_poll_interval ({kafka.max_poll_interval:g}s)"
+        )
+    if config.retry.initial_interval > config.retry.max_interval:
+        yield (
+            f"retry.initial_interval: {config.retry.initial_interval:g}s is longer than "
+            f"retry.max_interval ({config.retry.max_interval:g}s)"
+        )
+    # A probe's deadline starts near slow_after and doubles up to the full one (design decision 5).
+    if config.limiter.slow_after > config.request.timeout:
+        yield (
+            f"limiter.slow_after: {config.limiter.slow_after:g}s is longer than "
+            f"request.timeout ({config.request.timeout:g}s)"
+        )
+
+
+def _credentials(config: Config) -> Iterator[str]:
+    for name, tenant in config.tenants.items():
+        if tenant.elasticsearch.api_key and tenant.elasticsearch.basic:
+            yield f"tenants.{name}.elasticsearch.basic: is given beside api_key; only one of them is allowed"
+
+
+def _ownership(config: Config) -> Iterator[str]:
+    """Yield what can be decided of who owns what: equal patterns, and topics given by name."""
+    claimed: dict[str, str] = {}
+    for tenant, selectors in ((name, tenant.topics) for name, tenant in config.tenants.items()):
+        for position, selector in enumerate(selectors):
+            field = f"tenants.{tenant}.topics[{position}]: {selector!r}"
+            other = claimed.setdefault(selector, tenant)
+            if other != tenant:
+                yield f"{field} belongs to tenant {other!r} already"
+            elif not selector.startswith("^"):
+                yield from (
+                    f"{field} is claimed by tenant {name!r} too"
+                    for name in config.claimants(selector)
+                    if name != tenant and selector not in config.tenants[name].topics
+                )
+                if not re.match(config.subscription, selector):
+                    yield f"{field} is never read: nothing in kafka.topics matches it"

@@ -1,0 +1,48 @@
+"""Credentials: given literally, by an environment variable or in a file, and never printed (OPS-3)."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, SecretStr
+
+_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
+
+
+def resolved(value: object) -> str:
+    """Return the credential that `value` gives or refers to: a literal, `${env:NAME}` or `${file:PATH}`.
+
+    Raises:
+        ValueError: it is not text, is empty, or what it refers to is not there.
+    """
+    if not isinstance(value, str):
+        raise ValueError("must be text; put it in quotes")  # noqa: TRY004 - pydantic collects ValueErrors
+    reference = _REFERENCE.fullmatch(value)
+    if reference is None:
+        credential = value
+    elif reference[1] == "env":
+        credential = _from_environment(reference[2])
+    else:
+        credential = _from_file(Path(reference[2]))
+    if not credential:
+        raise ValueError("is empty")
+    return credential
+
+
+def _from_environment(name: str) -> str:
+    if name not in os.environ:
+        raise ValueError(f"refers to the environment variable {name!r}, which is not set")
+    return os.environ[name]
+
+
+def _from_file(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise ValueError(f"refers to the file {str(path)!r}, which cannot be read: {reason}") from None
+
+
+Credential = Annotated[SecretStr, BeforeValidator(resolved)]
+"""A secret that shows itself only through `get_secret_value()`."""

@@ -1,0 +1,81 @@
+"""Names in the configuration: topics and patterns of topics, dead-letter topics, indices, endpoints."""
+
+import re
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Kafka's own rule
+_INDEX = re.compile(r"(?![-_+.])[^A-Z\\/*?\"<>| ,#:]{1,255}")  # Elasticsearch's own rule
+
+
+def compiled(selector: str) -> re.Pattern[str]:
+    """Return the pattern that `selector` stands for, for `match`, as Kafka clients read it.
+
+    A selector that begins with ^ is a pattern, which is open at its end unless it closes with $; any other is
+    the name of one topic.
+    """
+    return re.compile(selector if selector.startswith("^") else f"^{re.escape(selector)}$")
+
+
+def _selector(value: str) -> str:
+    if not value.startswith("^"):
+        if not _TOPIC.fullmatch(value):
+            raise ValueError("is neither a topic's name nor a pattern, which begins with ^")
+        return value
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return value
+
+
+def dead_letter_pattern(template: str) -> str:
+    """Return the regular expression of all topics that the dead-letter `template` can give."""
+    return re.escape(template).replace(re.escape("{topic}"), "[A-Za-z0-9._-]+")
+
+
+def _dead_letter_topic(value: str) -> str:
+    if (
+        not _TOPIC.fullmatch(value.replace("{topic}", "t"))
+        or value == "{topic}"
+        or value.count("{topic}") > 1
+    ):
+        raise ValueError("is not a topic's name, in which {topic} may stand once for the record's own topic")
+    return value
+
+
+def _index(value: str) -> str:
+    if not _INDEX.fullmatch(value.replace("{signal}", "traces")):
+        raise ValueError(
+            "is not an index name in lower case, in which {signal} stands for logs, metrics or traces"
+        )
+    return value
+
+
+def _endpoint(value: str) -> str:
+    try:
+        url = urlsplit(value)
+        port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    except ValueError:
+        url, port = urlsplit(""), None
+    if "@" in url.netloc:
+        raise ValueError("holds a credential; give it as api_key or basic")
+    if not url.hostname or port is None or url.query or url.fragment or url.scheme not in {"http", "https"}:
+        raise ValueError("is not an endpoint; write http://host:port or https://host:port")
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    return f"{url.scheme}://{host}:{port}{url.path.rstrip('/')}"
+
+
+Selector = Annotated[str, AfterValidator(_selector)]
+"""A topic's name, or a pattern that begins with ^."""
+
+DeadLetterTopic = Annotated[str, AfterValidator(_dead_letter_topic)]
+"""A topic's name, in which `{topic}` may stand for the record's own topic."""
+
+IndexTemplate = Annotated[str, AfterValidator(_index)]
+"""An index's name, in which `{signal}` may stand for the record's signal."""
+
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+"""A URL with scheme, host and port, without credentials."""

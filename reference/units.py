@@ -1,0 +1,50 @@
+"""Durations and sizes as people write them: `200ms`, `1.5s`, `4MiB`."""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+# Nine digits are enough for anything meant, and keep every result finite.
+_QUANTITY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([A-Za-z]+)")
+
+
+def seconds(value: object) -> float:
+    """Return the seconds in a duration such as `200ms`, `1s`, `2m` or `1h`.
+
+    Raises:
+        ValueError: `value` is anything else, also a number without a unit.
+    """
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[2] not in _SECONDS:
+        raise ValueError("is not a duration; write a number and a unit such as 200ms, 1s, 2m or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def bytes_count(value: object) -> int:
+    """Return the bytes in a size: a whole number of bytes, or text such as `512KiB`, `4MiB` or `1GiB`.
+
+    Raises:
+        ValueError: `value` is anything else, or comes to a fraction of a byte.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    count = float(match[1]) * _BYTES.get(match[2], 0) if match else 0.5
+    if match is None or match[2] not in _BYTES or not count.is_integer():
+        raise ValueError(
+            "is not a size; write bytes as a whole number, or a unit such as 512KiB, 4MiB or 1GiB"
+        )
+    return int(count)
+
+
+Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
+"""Seconds, more than none."""
+
+Grace = Annotated[float, BeforeValidator(seconds)]
+"""Seconds, possibly none."""
+
+Size = Annotated[int, BeforeValidator(bytes_count), Field(ge=1)]
+"""Bytes, at least one."""
