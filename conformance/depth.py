@@ -1,0 +1,37 @@
+"""Depths: how long a run looks, and so how much its verdict is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+DepthName = Literal["smoke", "standard", "soak"]
+
+DEPTHS: tuple[DepthName, ...] = get_args(DepthName)
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """Durations in seconds of a scenario's phases.
+
+    `control` and `fault` last that long; `push_back` is the time for each kind of push-back; `crashes` says
+    how often a member is killed.
+    """
+
+    name: DepthName
+    control: float
+    slow: float
+    push_back: float
+    crashes: int
+
+
+_DEPTHS: dict[DepthName, Depth] = {
+    "smoke": Depth("smoke", control=6, slow=7, push_back=5, crashes=1),
+    "standard": Depth("standard", control=15, slow=60, push_back=15, crashes=3),
+    "soak": Depth("soak", control=60, slow=600, push_back=120, crashes=20),
+}
+
+
+def depth(name: DepthName) -> Depth:
+    """The depth of that name."""
+    return _DEPTHS[name]

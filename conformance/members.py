@@ -1,0 +1,105 @@
+"""Members: the processes of the implementation under test in one world."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from isolane.conformance.errors import ImplementationNotStartedError
+from isolane.conformance.history_files import HistoryWriter
+from isolane.fixtures.implementations.descriptor import Descriptor
+from isolane.fixtures.implementations.rendering import WorldView, argv, write_configuration
+from isolane.fixtures.processes import CommandNotStartedError, Process
+
+
+class Members:
+    """Starts, kills and stops members by number; each start and end is an event of the history."""
+
+    def __init__(self, descriptor: Descriptor, view: WorldView, folder: Path, events: HistoryWriter) -> None:
+        """Prepare members of `descriptor` for the world that `view` shows; files go to `folder`."""
+        self._descriptor, self._view, self._folder, self._events = descriptor, view, folder, events
+        self._running: dict[int, Process] = {}
+
+    @property
+    def pids(self) -> Mapping[int, int]:
+        """Process ids of the members that run, by member number."""
+        return {number: process.pid for number, process in list(self._running.items()) if process.alive}
+
+    def start(self, number: int = 0) -> None:
+        """Start one member.
+
+        Raises:
+            ImplementationNotStartedError: Its command cannot be run.
+            DescriptorError: Its template or command line is wrong.
+        """
+        run = self._descriptor.run
+        config = write_configuration(self._descriptor, self._view, member=number, workdir=self._folder)
+        command = argv(
+            run.start,
+            {
+                "config": str(config),
+                "member": str(number),
+                "workdir": str(self._folder),
+                "descriptor": str(self._descriptor.folder),
+            },
+        )
+        try:
+            process = Process.start(
+                command,
+                env={**os.environ, **run.env},
+                cwd=run.cwd or self._folder,
+                log=self._folder / f"member-{number}.log",
+                name=f"{self._descriptor.name} member {number}",
+            )
+        except CommandNotStartedError as error:
+            raise ImplementationNotStartedError(str(error)) from error
+        self._running[number] = process
+        self._tell("started", number, process)
+
+    def kill(self, number: int = 0) -> None:
+        """End one member with SIGKILL, its children too."""
+        process = self._running.pop(number)
+        process.kill()
+        self._tell("killed", number, process)
+
+    def stop(self, number: int = 0) -> None:
+        """End one member with SIGTERM; with SIGKILL after the grace that the descriptor states."""
+        process = self._running.pop(number)
+        process.stop(self._descriptor.timing.stop_grace)
+        self._tell("stopped", number, process)
+
+    def stop_all(self) -> None:
+        """End every member that runs."""
+        for number in list(self._running):
+            self.stop(number)
+
+    def kill_all(self) -> None:
+        """End every member that runs at once: the scenario was broken off."""
+        for number in list(self._running):
+            self.kill(number)
+
+    def ended(self) -> list[int]:
+        """Members that ended by themselves since the last call; each is told in the history."""
+        gone = [number for number, process in self._running.items() if not process.alive]
+        for number in gone:
+            self._tell("exited", number, self._running.pop(number))
+        return gone
+
+    def last_words(self, number: int) -> str:
+        """The last lines of a member's output."""
+        log = self._folder / f"member-{number}.log"
+        return "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+
+    def _tell(self, name: str, number: int, process: Process) -> None:
+        self._events.write(
+            {
+                "at": time.monotonic(),
+                "kind": "process",
+                "name": name,
+                "member": number,
+                "pid": process.pid,
+                "code": process.exit_code,
+            },
+        )

@@ -1,0 +1,114 @@
+"""Observers: what can be seen of any implementation from outside while it runs.
+
+Each is read periodically, on a thread of its own, and writes one file of the history. A reading that comes late is told
+as a harness event, so that a starved machine makes a run inconclusive instead of red.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+
+from isolane.conformance.broker import Broker, CommitsUnreadableError, TopicPartition
+from isolane.conformance.history_files import HistoryWriter
+
+PERIOD = 0.1
+"""Seconds between readings."""
+
+GAP_WORTH_TELLING = 0.5
+"""Seconds that a reading may be late before the history tells it; checkers have bounds of their own."""
+
+
+@contextmanager
+def periodically(name: str, read: Callable[[], None], events: HistoryWriter) -> Iterator[None]:
+    """Call `read` each `PERIOD` seconds, on a thread called `name`, while the block runs."""
+    stop = threading.Event()
+
+    def loop() -> None:
+        due = time.monotonic()
+        while True:
+            read()
+            due += PERIOD
+            now = time.monotonic()
+            if now - due > GAP_WORTH_TELLING:
+                events.write({"at": now, "kind": "harness", "name": "sampler_gap", "seconds": now - due})
+                due = now
+            if stop.wait(max(0.0, due - now)):
+                return
+
+    thread = threading.Thread(target=loop, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+class CommitObserver:
+    """Reads the group's committed offsets: each reading has the times at which it began and ended."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        group: str,
+        topics: Mapping[str, int],
+        commits: HistoryWriter,
+    ) -> None:
+        """Observe `group` on `broker` (its own instance); `topics` numbers the topics by name."""
+        self._broker, self._group, self._topics, self._commits = broker, group, topics, commits
+        self._latest: dict[TopicPartition, int] = {}
+
+    @property
+    def latest(self) -> dict[TopicPartition, int]:
+        """The offsets of the last reading."""
+        return self._latest
+
+    def read(self) -> None:
+        """Read once."""
+        began = time.monotonic()
+        line: dict[str, Any] = {"began": began}
+        try:
+            offsets = self._broker.committed(self._group)
+        except CommitsUnreadableError as error:
+            line |= {"ended": time.monotonic(), "error": str(error)}
+        else:
+            self._latest = offsets
+            keyed = {
+                f"{self._topics[topic]}/{partition}": offset
+                for (topic, partition), offset in offsets.items()
+                if topic in self._topics
+            }
+            line |= {"ended": time.monotonic(), "offsets": keyed}
+        self._commits.write(line)
+
+
+class ProcessSampler:
+    """Samples memory (bytes resident), threads and descriptors of the members that run."""
+
+    def __init__(self, members: Callable[[], Mapping[int, int]], samples: HistoryWriter) -> None:
+        """Observe the processes that `members()` names: process id by member number."""
+        self._members, self._samples = members, samples
+
+    def read(self) -> None:
+        """Sample once."""
+        for member, pid in self._members().items():
+            try:
+                process = psutil.Process(pid)
+                with process.oneshot():
+                    line = {
+                        "at": time.monotonic(),
+                        "member": member,
+                        "pid": pid,
+                        "rss": process.memory_info().rss,
+                        "threads": process.num_threads(),
+                        "fds": process.num_fds(),
+                    }
+            except psutil.Error:
+                continue  # it ended just now: the history has its exit as an event
+            self._samples.write(line)

@@ -1,0 +1,164 @@
+"""Opening a world: its topics, clusters, load, observers and members, and their end whatever happens."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from isolane.conformance import bounds
+from isolane.conformance.broker import Producer, connected
+from isolane.conformance.depth import Depth
+from isolane.conformance.history import Meta, TenantMeta, TopicMeta, write_meta
+from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.history_ledger import Ledger
+from isolane.conformance.load import Load, LoadTopic
+from isolane.conformance.members import Members
+from isolane.conformance.observe import CommitObserver, ProcessSampler, periodically
+from isolane.conformance.shape import Shape
+from isolane.conformance.world import World, WorldTenant
+from isolane.fixtures.cluster import ScriptedClusters
+from isolane.fixtures.implementations.descriptor import Descriptor
+from isolane.fixtures.implementations.rendering import TenantView, WorldView
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What worlds stand on: Kafka's address (host:port) and the scripted clusters' server."""
+
+    bootstrap: str
+    clusters: ScriptedClusters
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a world is for: a scenario's name and shape, and the ids that it declares to judge."""
+
+    scenario: str
+    judges: tuple[str, ...]
+    shape: Shape
+    depth: Depth
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """This world's own names: its number, and what tenants and topics are called in it."""
+
+    run: int
+    tenants: dict[str, WorldTenant]
+    topics: list[LoadTopic]
+
+    @property
+    def owners(self) -> dict[int, str]:
+        return {number: tenant.name for tenant in self.tenants.values() for number in tenant.topics}
+
+
+def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
+    run = random.Random(f"{plan.scenario} {plan.seed} {folder}").randrange(1 << 16)
+    names = _Names(run, {}, [])
+    for tenant in plan.shape.tenants:
+        full, first = f"{tenant.name}-{run:04x}", len(names.topics)
+        signals = descriptor.input.signals
+        names.tenants[tenant.name] = WorldTenant(full, tuple(range(first, first + len(signals))))
+        names.topics.extend(LoadTopic(f"managed_otlp.{signal}.{full}", tenant.partitions, signal) for signal in signals)
+    return names
+
+
+@contextmanager
+def opened(plan: Plan, descriptor: Descriptor, services: Services, folder: Path) -> Iterator[World]:
+    """A world whose history goes to `folder`; no member runs yet.
+
+    At the end members are stopped as their descriptor says (killed when the block was left by an exception),
+    observers and load end, and topics and clusters are removed.
+    """
+    folder.mkdir(parents=True)
+    names = _named(plan, descriptor, folder)
+    topics = names.topics
+    view = WorldView(
+        brokers=services.bootstrap,
+        group_id=f"isolane-{plan.scenario}-{names.run:04x}",
+        topic_pattern=rf"^managed_otlp\.[a-z]+\.[a-z0-9]+-{names.run:04x}$",
+        tenants=tuple(
+            TenantView(
+                name=tenant.name,
+                topics=tuple(topics[number].name for number in tenant.topics),
+                topic_pattern=rf"^managed_otlp\.(logs|metrics|traces)\.{tenant.name}$",
+                endpoint=services.clusters.add(tenant.name),
+            )
+            for tenant in names.tenants.values()
+        ),
+    )
+    write_meta(folder, _meta(plan, descriptor, view.group_id, names))
+    attempts = folder / "attempts.ndjson"
+    services.clusters.rotate_ledger(attempts)
+    with ExitStack() as stack:
+        broker = stack.enter_context(connected(services.bootstrap))
+        broker.create_topics({topic.name: topic.partitions for topic in topics})
+        stack.callback(broker.delete_topics, [topic.name for topic in topics])
+        for tenant in names.tenants.values():
+            stack.callback(services.clusters.remove, tenant.name)
+        produced, events, commits, samples = (
+            stack.enter_context(HistoryWriter(folder / f"{name}.ndjson"))
+            for name in ("produced", "events", "commits", "samples")
+        )
+        load = Load(
+            Producer(services.bootstrap),
+            topics,
+            run=names.run,
+            items=descriptor.output.items_per_record,
+            encoding=descriptor.input.encodings[0],
+            seed=plan.seed,
+            produced=produced,
+            events=events,
+        )
+        stack.callback(load.close)
+        numbers = {topic.name: number for number, topic in enumerate(topics)}
+        observer_broker = stack.enter_context(connected(services.bootstrap))
+        observer = CommitObserver(observer_broker, view.group_id, numbers, commits)
+        stack.enter_context(periodically("commit-observer", observer.read, events))
+        members = Members(descriptor, view, folder, events)
+        sampler = ProcessSampler(lambda: members.pids, samples)
+        stack.enter_context(periodically("process-sampler", sampler.read, events))
+        stack.callback(members.kill_all)
+        world = World(
+            descriptor,
+            load=load,
+            members=members,
+            clusters=services.clusters,
+            commits=observer,
+            shape=plan.shape,
+            tenants=names.tenants,
+            events=events,
+            ledger=Ledger(names.run, names.owners),
+            attempts=attempts,
+        )
+        yield world
+        world.phase("end")
+        members.stop_all()
+
+
+def _meta(plan: Plan, descriptor: Descriptor, group: str, names: _Names) -> Meta:
+    return Meta(
+        schema=1,
+        scenario=plan.scenario,
+        implementation=descriptor.name,
+        depth=plan.depth.name,
+        seed=plan.seed,
+        run=f"{names.run:04x}",
+        group=group,
+        tenants=tuple(
+            TenantMeta(name=names.tenants[shape.name].name, role=shape.role, topics=names.tenants[shape.name].topics)
+            for shape in plan.shape.tenants
+        ),
+        topics=tuple(
+            TopicMeta(name=topic.name, tenant=names.owners[number], partitions=topic.partitions)
+            for number, topic in enumerate(names.topics)
+        ),
+        items_per_record=descriptor.output.items_per_record,
+        bounds=bounds.effective(descriptor),
+        features=descriptor.features,
+        judges=plan.judges,
+    )

@@ -1,0 +1,198 @@
+"""The world of one scenario: topics, consumer group, clusters, load, members and observers.
+
+Whatever is done to it, and whatever is seen in it, goes to the scenario's history. Names of tenants and
+topics carry the run's number, so that worlds on one Kafka never meet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isolane.conformance.errors import ImplementationNotStartedError, NoTrafficError
+from isolane.conformance.history_files import HistoryWriter, Tail
+from isolane.conformance.history_ledger import Ledger
+from isolane.conformance.load import Load
+from isolane.conformance.members import Members
+from isolane.conformance.observe import PERIOD, CommitObserver
+from isolane.conformance.shape import Shape
+from isolane.conformance.tokens import topic_of
+from isolane.fixtures.cluster import Script, ScriptedClusters
+from isolane.fixtures.implementations.descriptor import Descriptor
+
+ACKNOWLEDGED_WITHIN = 20.0
+"""Seconds that Kafka has to acknowledge the load."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldTenant:
+    """A tenant of this world: its full name, and the numbers of its topics."""
+
+    name: str
+    topics: tuple[int, ...]
+
+
+class World:
+    """One living scenario; `opening.opened` makes it."""
+
+    def __init__(
+        self,
+        descriptor: Descriptor,
+        *,
+        load: Load,
+        members: Members,
+        clusters: ScriptedClusters,
+        commits: CommitObserver,
+        shape: Shape,
+        tenants: Mapping[str, WorldTenant],
+        events: HistoryWriter,
+        ledger: Ledger,
+        attempts: Path,
+    ) -> None:
+        """Put the parts together; they belong to whoever made them."""
+        self.descriptor = descriptor
+        self.load, self.members = load, members
+        self._clusters, self._commits = clusters, commits
+        self._shape, self._tenants = shape, tenants
+        self._events = events
+        self._tail, self._ledger = Tail(attempts), ledger
+        self._outstanding: dict[int, int] = {}
+
+    def tell(self, kind: str, name: str, **detail: Any) -> None:  # noqa: ANN401 - what JSON can say
+        """Write an event to the history."""
+        self._events.write({"at": time.monotonic(), "kind": kind, "name": name, **detail})
+
+    def phase(self, name: str) -> None:
+        """Begin a phase; it ends the one before, whose offered records are told."""
+        ended, offered = self.load.phase(name)
+        by_tenant = {t.name: sum(offered.get(topic, 0) for topic in t.topics) for t in self._tenants.values()}
+        for tenant, records in by_tenant.items():
+            if records:
+                self.tell("load", "offered", phase=ended, tenant=tenant, records=records)
+        self.tell("phase", name)
+
+    @property
+    def patience(self) -> float:
+        """Seconds within which things must happen that only need the implementation to go on."""
+        timing = self.descriptor.timing
+        return 20 + timing.session_timeout + timing.metadata_max_age
+
+    def measure_capacity(self, records: int) -> float:
+        """Records a second that the implementation delivers with no fault: a burst over all topics, drained.
+
+        Raises:
+            NoTrafficError: The burst was not delivered in time.
+        """
+        self.phase("capacity")
+        topics = [topic for tenant in self._tenants.values() for topic in tenant.topics]
+        each = records // len(topics)
+        began = time.monotonic()
+        self.load.burst(dict.fromkeys(topics, each))
+        self.load.settle(ACKNOWLEDGED_WITHIN)
+        if not self._await(lambda: not self._missing(), self.patience, "the burst"):
+            raise NoTrafficError(
+                f"{self.descriptor.name}: of a burst of {each * len(topics)} records {len(self._outstanding)} "
+                f"were not accepted within {self.patience:g} s",
+            )
+        capacity = each * len(topics) / (time.monotonic() - began)
+        self.tell("load", "capacity", records_per_second=capacity)
+        return capacity
+
+    def load_within(self, limit: float) -> None:
+        """Begin the load of the shape, scaled down where it would be more than `limit` records a second."""
+        scale = min(1.0, limit / self._shape.rate)
+        rates = {
+            topic: scale * tenant.rate / len(self._tenants[tenant.name].topics)
+            for tenant in self._shape.tenants
+            for topic in self._tenants[tenant.name].topics
+        }
+        self.tell("load", "rates", rates={str(topic): rate for topic, rate in rates.items()}, scale=scale)
+        self.load.rates(rates)
+
+    @contextmanager
+    def fault(self, tenant: str, name: str, script: Script, *, phase: str | None = None) -> Iterator[None]:
+        """Let one tenant's cluster behave as `script` says while the block runs, in a phase of its own."""
+        full = self._tenants[tenant].name
+        self.phase(phase or f"fault:{name}")
+        self.tell("fault", name, tenant=full, script=script.to_json())
+        self._clusters.script(full, script)
+        try:
+            yield
+        finally:
+            bitten = self._clusters.counters(full).bitten
+            self._clusters.script(full, Script())
+            self.tell("heal", name, tenant=full, bitten=bitten)
+
+    def run_for(self, seconds: float) -> None:
+        """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""
+        self._await(lambda: False, seconds, "the end of the phase")
+
+    def await_ready(self, timeout: float) -> None:
+        """Start of traffic: a canary through each partition. Works for every group protocol.
+
+        Raises:
+            ImplementationNotStartedError: The member ended before the canaries came through.
+            NoTrafficError: They did not come through within `timeout` seconds.
+        """
+        self.phase("ready")
+        self.load.canaries()
+        sent = self.load.settle(ACKNOWLEDGED_WITHIN)
+        if not self._await(lambda: not self._missing(), timeout, "canaries", alive=True):
+            raise NoTrafficError(
+                f"{self.descriptor.name}: {sent - len(self._outstanding)} of {sent} canary records were accepted "
+                f"within {timeout:g} s of the start: it consumes nothing, or not everything; "
+                f"its last words:\n{self.members.last_words(0)}",
+            )
+
+    def await_backlog_of(self, tenant: str, timeout: float) -> bool:
+        """Whether everything of one tenant that was sent before this call is accepted within `timeout` seconds."""
+        topics = frozenset(self._tenants[tenant].topics)
+        behind = {record for record in self._missing() if topic_of(record) in topics}
+        return self._await(lambda: behind.isdisjoint(self._missing()), timeout, f"the backlog of {tenant}")
+
+    def drain(self, timeout: float) -> bool:
+        """Stop the load; whether everything produced was accepted within `timeout` seconds.
+
+        Commits get their interval and a margin to follow; whether they did is for the checkers to say.
+        """
+        self.phase("drain")
+        self.load.settle(ACKNOWLEDGED_WITHIN)
+        drained = self._await(lambda: not self._missing(), timeout, "everything accepted")
+        if drained:
+            ends = self.load.ends()
+            self._await(
+                lambda: all(self._commits.latest.get(at, 0) >= end for at, end in ends.items()),
+                3 * self.descriptor.timing.commit_interval + 2,
+                "everything committed",
+            )
+        self.tell("harness", "drained" if drained else "not_drained", missing=len(self._outstanding))
+        return drained
+
+    def _missing(self) -> dict[int, int]:
+        """Records sent and not accepted yet, with their numbers of items; takes in what the clusters told."""
+        for line in self._tail.poll():
+            self._ledger.feed(line)
+        self._outstanding |= self.load.take_sent()
+        self._outstanding = self._ledger.accepted.missing(self._outstanding)
+        return self._outstanding
+
+    def _await(self, condition: Callable[[], bool], timeout: float, what: str, *, alive: bool = False) -> bool:
+        """Whether `condition` came true within `timeout` seconds; members that end are told meanwhile."""
+        deadline = time.monotonic() + timeout
+        while True:
+            for number in self.members.ended():
+                if alive:
+                    raise ImplementationNotStartedError(
+                        f"{self.descriptor.name}: the command ended before {what} came through; "
+                        f"its last words:\n{self.members.last_words(number)}",
+                    )
+            if condition():
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(PERIOD / 2, left))
