@@ -1,1 +1,30 @@
-"""Checkers: pure functions from a history to findings, one module a profile."""
+"""Checkers: pure functions from a history to findings, one module a subject.
+
+Every checker runs on every history and says something only where the history has what it takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isolane.conformance.checkers import delivery, harness, isolation, offsets, tenancy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isolane.conformance.history import History
+    from isolane.conformance.verdict import Finding
+
+CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
+    tenancy.check,
+    isolation.check,
+    delivery.check,
+    offsets.check,
+    harness.check,
+)
+"""Every checker there is."""
+
+
+def judge(history: History) -> list[Finding]:
+    """Return what all checkers find in a history."""
+    return [finding for checker in CHECKERS for finding in checker(history)]

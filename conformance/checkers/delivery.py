@@ -1,0 +1,79 @@
+"""DEL-1: no record is lost."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from isolane.conformance.checkers import harness
+from isolane.conformance.checkers.story import story
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isolane.conformance.history import History
+    from isolane.conformance.history_values import Produced
+
+DRAIN = "drain"
+
+
+def check(history: History) -> list[Finding]:
+    """Return the finding on DEL-1: after the drain every produced record of an owned topic is accepted."""
+    owned = [record for records in history.by_tenant.values() for record in records]
+    missing = sorted(
+        (record for record in owned if history.accepted_at(record) == math.inf), key=lambda record: record.acked
+    )
+    highest = _highest_commits(history)
+    passed = [record for record in missing if highest.get((record.topic, record.partition), 0) > record.offset]
+    figures = {
+        "produced": Figure(len(owned), "records"),
+        "accepted": Figure(len(owned) - len(missing), "records"),
+        "lost: committed past, never accepted": Figure(len(passed), "records", "= 0"),
+        "left: not committed, never accepted": Figure(len(missing) - len(passed), "records", "= 0"),
+    }
+    reason = _doubt(history, owned, missing, lost=bool(passed))
+    if reason is not None:
+        return [Finding("DEL-1", history.scenario, Verdict.INCONCLUSIVE, reason, figures=figures)]
+    if missing:
+        return [_failed(history, passed, missing, figures)]
+    summary = f"all {len(owned)} records were accepted by the end of the drain"
+    return [Finding("DEL-1", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def _doubt(history: History, owned: Sequence[Produced], missing: Sequence[Produced], *, lost: bool) -> str | None:
+    drain = history.phase(DRAIN)
+    if not owned:
+        return "nothing was produced"
+    if drain is None or not drain.complete:
+        return f"the run ended before its drain was over, with {len(missing)} records not accepted"
+    reason = harness.starved(history, drain) if missing and not lost else None
+    return f"{len(missing)} records were not accepted in time, but {reason}" if reason else None
+
+
+def _failed(
+    history: History, passed: Sequence[Produced], missing: Sequence[Produced], figures: dict[str, Figure]
+) -> Finding:
+    first = (passed or missing)[0]
+    fate = (
+        f"{len(passed)} records are lost: committed past and never accepted"
+        if passed
+        else f"{len(missing)} records are left: not accepted by the end of the drain, nor committed"
+    )
+    return Finding(
+        "DEL-1",
+        history.scenario,
+        Verdict.FAIL,
+        f"{fate}; first {history.place(first)}",
+        figures=figures,
+        evidence=tuple(record.token for record in (passed or missing)[:10]),
+        story=story(history, first),
+    )
+
+
+def _highest_commits(history: History) -> dict[tuple[int, int], int]:
+    highest: dict[tuple[int, int], int] = {}
+    for observation in history.commits:
+        for partition, offset in observation.offsets.items():
+            highest[partition] = max(offset, highest.get(partition, 0))
+    return highest

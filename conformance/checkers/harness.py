@@ -1,0 +1,77 @@
+"""Self-distrust: whether the harness itself was starved, so that what it measured says little of the implementation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isolane.conformance.checkers.rates import quantile
+from isolane.conformance.verdict import HARNESS, Figure, Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isolane.conformance.history import History
+    from isolane.conformance.history_values import Phase
+
+LOAD_LAG = 0.25
+"""Seconds by which load may leave after its time."""
+
+SAMPLER_GAP = 1.0
+"""Seconds by which an observer may miss its beat."""
+
+OFFERED = 0.95
+"""The part of the scheduled records that must have reached Kafka."""
+
+_LIMITS = {"load_lag": LOAD_LAG, "sampler_gap": SAMPLER_GAP}
+
+_UNTIMED = frozenset({"ready", "capacity", "end"})
+"""Phases in which nothing is measured that depends on the harness keeping a schedule."""
+
+
+def check(history: History) -> list[Finding]:
+    """Return one finding about the harness in all phases with a schedule; none where there are none."""
+    phases = [phase for phase in history.phases if phase.name not in _UNTIMED]
+    if not phases:
+        return []
+    reasons = [reason for phase in phases if (reason := starved(history, phase)) is not None]
+    worst = dict.fromkeys(_LIMITS, 0.0)
+    for phase in phases:
+        for name, seconds in _delays(history, phase):
+            worst[name] = max(worst[name], seconds)
+    figures = {name.replace("_", " "): Figure(worst[name], "s", f"≤ {limit:g}") for name, limit in _LIMITS.items()}
+    verdict = Verdict.INCONCLUSIVE if reasons else Verdict.PASS
+    summary = "; ".join(reasons) or "the harness kept its schedule"
+    return [Finding(HARNESS, history.scenario, verdict, summary, figures=figures)]
+
+
+def starved(history: History, phase: Phase) -> str | None:
+    """Return why the harness cannot be trusted in this phase; None when it can."""
+    for name, seconds in _delays(history, phase):
+        if seconds > _LIMITS[name]:
+            what = name.replace("_", " ")
+            return f"the harness was starved in {phase.name}: {what} of {seconds:.2f} s (allowed {_LIMITS[name]:g} s)"
+    return _short(history, phase)
+
+
+def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:
+    for event in history.events:
+        if event.kind == "harness" and event.name in _LIMITS:
+            seconds = float(event.detail["seconds"])
+            if event.at >= phase.began and event.at - seconds <= phase.ended:
+                yield event.name, seconds
+    lags = [
+        record.sent - record.scheduled for record in history.produced if phase.began <= record.scheduled < phase.ended
+    ]
+    if lags:
+        yield "load_lag", quantile(lags, 0.99)
+
+
+def _short(history: History, phase: Phase) -> str | None:
+    for event in history.events:
+        if (event.kind, event.name, event.detail.get("phase")) != ("load", "offered", phase.name):
+            continue
+        tenant, offered = str(event.detail["tenant"]), int(event.detail["records"])
+        sent = sum(record.phase == phase.name for record in history.by_tenant.get(tenant, ()))
+        if sent < OFFERED * offered:
+            return f"the load fell short in {phase.name}: {sent} of {tenant}'s {offered} records reached Kafka"
+    return None

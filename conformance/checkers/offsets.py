@@ -1,0 +1,116 @@
+"""OFF-1: whatever is committed is finished, at every moment at which anybody looks."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isolane.conformance.checkers.story import story
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isolane.conformance.history import History
+    from isolane.conformance.history_values import Observation, Produced
+
+FEWEST_ADVANCES = 3
+"""Advances of committed offsets that must have been seen: a group that commits nothing breaks nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A commit that was past a record which its cluster had not accepted by then; `accepted` is when it was."""
+
+    record: Produced
+    committed: int
+    seen: Observation
+    accepted: float
+
+
+class Prefix:
+    """One partition: its records by offset, and when everything up to each of them was accepted."""
+
+    def __init__(self, records: Sequence[Produced], accepted: Iterable[float]) -> None:
+        """Prepare `records`, in order of offsets, each with the time of its acceptance."""
+        self._records = records
+        self._offsets = [record.offset for record in records]
+        self._accepted = list(accepted)
+        self._complete: list[float] = []
+        latest = -math.inf
+        for at in self._accepted:
+            latest = max(latest, at)
+            self._complete.append(latest)
+
+    def breach(self, committed: int, seen: Observation) -> Breach | None:
+        """Return the first record below the committed offset that was not accepted when the reading ended."""
+        below = bisect_left(self._offsets, committed)
+        if not below or self._complete[below - 1] <= seen.ended:
+            return None
+        first = next(place for place in range(below) if self._accepted[place] > seen.ended)
+        return Breach(self._records[first], committed, seen, self._accepted[first])
+
+
+def check(history: History) -> list[Finding]:
+    """Return the finding on OFF-1; none where committed offsets were never read.
+
+    A reading's offsets were true at some moment before it ended, and acceptances are stamped before the reply is sent.
+    So an acceptance after the end of a reading that is past the record proves that it was committed too early.
+    """
+    if not history.commits:
+        return []
+    prefixes = {
+        partition: Prefix(records, map(history.accepted_at, records))
+        for partition, records in history.by_partition.items()
+    }
+    breaches = [
+        breach
+        for seen in history.commits
+        for partition, committed in seen.offsets.items()
+        if partition in prefixes and (breach := prefixes[partition].breach(committed, seen)) is not None
+    ]
+    advances = count_advances(history.commits)
+    figures = {
+        "readings of committed offsets": Figure(len(history.commits), "readings"),
+        "readings that failed": Figure(sum(seen.error is not None for seen in history.commits), "readings"),
+        "advances seen": Figure(advances, "advances", f"≥ {FEWEST_ADVANCES}"),
+        "commits past an unfinished record": Figure(len(breaches), "readings of a partition", "= 0"),
+    }
+    if breaches:
+        return [_failed(history, breaches[0], figures)]
+    if advances < FEWEST_ADVANCES:
+        summary = f"committed offsets were seen to advance {advances} times; {FEWEST_ADVANCES} are the least"
+        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
+    summary = f"{advances} advances of committed offsets, none past an unfinished record"
+    return [Finding("OFF-1", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def count_advances(commits: Iterable[Observation]) -> int:
+    """Return how often a partition's committed offset was seen to have grown, its first sight included if not 0."""
+    last: dict[tuple[int, int], int] = {}
+    advances = 0
+    for seen in commits:
+        for partition, offset in seen.offsets.items():
+            advances += offset > last.get(partition, 0)
+            last[partition] = offset
+    return advances
+
+
+def _failed(history: History, breach: Breach, figures: dict[str, Figure]) -> Finding:
+    seen = breach.seen.ended - history.began
+    accepted = "never" if breach.accepted == math.inf else f"only {breach.accepted - breach.seen.ended:.3f} s later"
+    summary = (
+        f"offset {breach.committed} was committed {seen:.3f} s into the run, past {history.place(breach.record)}, "
+        f"which was accepted {accepted}"
+    )
+    return Finding(
+        "OFF-1",
+        history.scenario,
+        Verdict.FAIL,
+        summary,
+        figures=figures,
+        evidence=(breach.record.token,),
+        story=story(history, breach.record),
+    )

@@ -1,0 +1,96 @@
+"""The story of one record: produced, each attempt with its answer, the commits around it, and who died meanwhile."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from isolane.conformance.history_ledger import is_accepted
+from isolane.conformance.tokens import ITEM_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isolane.conformance.history import History
+    from isolane.conformance.history_ledger import Attempt
+    from isolane.conformance.history_values import Produced
+
+MOST_ATTEMPTS = 12
+"""Attempts told one by one; of more, the middle ones are counted."""
+
+_Line = tuple[float, str]
+
+
+def story(history: History, record: Produced) -> tuple[str, ...]:
+    """Return the lines of a record's story, times in seconds from its acknowledgement by Kafka."""
+    items = "1 item" if record.items == 1 else f"{record.items} items"
+    owner = history.meta.owners.get(record.topic)
+    title = f"{record.token} = {history.place(record)}, {items}, {f'tenant {owner}' if owner else 'owned by no tenant'}"
+    attempts = list(_attempts(history, record))
+    if len(attempts) > MOST_ATTEMPTS:
+        half = MOST_ATTEMPTS // 2
+        skipped = f"… {len(attempts) - 2 * half} more attempts"
+        attempts = [*attempts[:half], (attempts[half][0], skipped), *attempts[-half:]]
+    lines = sorted([*_birth(record), *attempts, *_commits(history, record), *_circumstances(history, record)])
+    ending = [] if history.accepted_at(record) < math.inf else [_never(history, record)]
+    return title, *(f"{at - record.acked:+9.3f} s  {text}" for at, text in [*lines, *ending])
+
+
+def _birth(record: Produced) -> Iterator[_Line]:
+    yield record.scheduled, f"scheduled ({record.phase})"
+    yield record.acked, "acknowledged by Kafka"
+
+
+def _attempts(history: History, record: Produced) -> Iterator[_Line]:
+    for attempt in history.attempts:
+        if attempt.carries(record.record):
+            yield (
+                attempt.arrived,
+                f"request {attempt.request} to {attempt.tenant}'s cluster: {_answer(attempt, record)}",
+            )
+
+
+def _answer(attempt: Attempt, record: Produced) -> str:
+    closed = f", then {attempt.how}" if attempt.how not in {None, "replied"} else ""
+    if attempt.answered is None:
+        return f"no answer{closed}"
+    took = f" after {attempt.answered - attempt.arrived:.3f} s"
+    own = [status for token, status in attempt.items() if token is not None and token >> ITEM_BITS == record.record]
+    told = [status for status in own if status is not None]
+    if not told:
+        return f"{attempt.status}{took}{closed}"
+    accepted = sum(map(is_accepted, told))
+    statuses = "/".join(map(str, sorted(set(told))))
+    return f"{attempt.status}, its items {statuses}, {accepted} of {len(own)} accepted{took}{closed}"
+
+
+def _commits(history: History, record: Produced) -> Iterator[_Line]:
+    before: _Line | None = None
+    for observation in history.commits:
+        offset = observation.offsets.get((record.topic, record.partition))
+        if offset is None:
+            continue
+        if offset > record.offset:
+            if before is not None:
+                yield before
+            yield observation.ended, f"committed offset {offset} observed: past this record"
+            return
+        if observation.ended >= record.acked or before is None:
+            before = observation.ended, f"committed offset {offset} observed: not past this record"
+    if before is not None:
+        yield before
+
+
+def _circumstances(history: History, record: Produced) -> Iterator[_Line]:
+    until = history.accepted_at(record)
+    for event in history.events:
+        if not record.acked <= event.at <= until:
+            continue
+        if event.kind == "process":
+            yield event.at, f"member {event.detail.get('member')} {event.name}"
+        elif event.kind in {"fault", "heal"}:
+            yield event.at, f"{event.kind} {event.name} at {event.detail['tenant']}'s cluster"
+
+
+def _never(history: History, record: Produced) -> _Line:
+    return max(history.last, record.acked), "end of the history: never accepted"

@@ -1,0 +1,61 @@
+"""TEN-2: a record is only ever sent to its own topic's tenant's cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isolane.conformance.checkers.story import story
+from isolane.conformance.tokens import ITEM_BITS, Token, run_of, topic_of
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+if TYPE_CHECKING:
+    from isolane.conformance.history import History
+
+
+def check(history: History) -> list[Finding]:
+    """Return the finding on TEN-2; none where fewer than two tenants could be mixed up."""
+    meta = history.meta
+    if len(meta.tenants) < 2:
+        return []
+    items = unmarked = 0
+    reached: set[str] = set()
+    strays: dict[int, str] = {}
+    for attempt in history.attempts:
+        for token in attempt.tokens():
+            items += 1
+            if token is None or run_of(token >> ITEM_BITS) != meta.run_number:
+                unmarked += 1
+                continue
+            if meta.owners.get(topic_of(token >> ITEM_BITS)) == attempt.tenant:
+                reached.add(attempt.tenant)
+            else:
+                strays.setdefault(token >> ITEM_BITS, attempt.tenant)
+    figures = {
+        "items sent": Figure(items, "items"),
+        "items without a token of this run": Figure(unmarked, "items"),
+        "tenants reached": Figure(len(reached), f"of {len(meta.tenants)}", "≥ 2"),
+        "records at a foreign cluster": Figure(len(strays), "records", "= 0"),
+    }
+    if strays:
+        return [_failed(history, strays, figures)]
+    if len(reached) < 2:
+        summary = f"only {len(reached)} tenants' clusters saw records of their own: nothing could be mixed up"
+        return [Finding("TEN-2", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
+    summary = f"{items - unmarked} items reached {len(reached)} tenants' clusters, each its own"
+    return [Finding("TEN-2", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def _failed(history: History, strays: dict[int, str], figures: dict[str, Figure]) -> Finding:
+    first, cluster = next(iter(strays.items()))
+    owner = history.meta.owners.get(topic_of(first)) or "no tenant"
+    produced = history.find(first)
+    place = history.place(produced) if produced else f"a record of {history.topic(topic_of(first))}"
+    return Finding(
+        "TEN-2",
+        history.scenario,
+        Verdict.FAIL,
+        f"{len(strays)} records were sent to a foreign cluster; first {place}, owned by {owner}, at {cluster}'s",
+        figures=figures,
+        evidence=tuple(str(Token.of_record(record)) for record in list(strays)[:10]),
+        story=story(history, produced) if produced else (),
+    )

@@ -1,0 +1,207 @@
+"""The history of one scenario: what was produced, attempted, accepted, committed, measured and done, on one clock.
+
+A history is a folder of NDJSON files with one writer each (see `history_files`), and ``meta.json``, which says what
+the scenario was. Verdicts are functions of it, so a stored run can be judged again. All times are
+``time.monotonic()`` seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from pydantic import ValidationError
+
+from isolane.conformance import history_values as values
+from isolane.conformance.history_files import (
+    ATTEMPTS,
+    COMMITS,
+    EVENTS,
+    META,
+    PRODUCED,
+    SAMPLES,
+    DamagedHistoryError,
+    Line,
+    NotAHistoryError,
+    read_lines,
+)
+from isolane.conformance.history_ledger import AcceptedIndex, Attempt, Connection, Ledger
+from isolane.conformance.history_values import Event, Fault, Meta, Observation, Phase, Produced, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class History:
+    """All that is known of one scenario's run; does not change once loaded.
+
+    Sequences are in the order of their files, except `attempts`, which are in order of arrival.
+    """
+
+    folder: Path
+    meta: Meta
+    produced: Sequence[Produced]
+    attempts: Sequence[Attempt]
+    connections: Sequence[Connection]
+    accepted: AcceptedIndex
+    commits: Sequence[Observation]
+    samples: Sequence[Sample]
+    events: Sequence[Event]
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a history; a missing file is an empty one, and an unfinished last line is left out.
+
+        Raises:
+            NotAHistoryError: The folder has no readable ``meta.json``.
+            DamagedHistoryError: A line lacks what belongs to it, or is no JSON.
+        """
+        meta = read_meta(folder)
+        ledger = Ledger(meta.run_number, meta.owners)
+        _each(folder / ATTEMPTS, ledger.feed)
+        return cls(
+            folder=folder,
+            meta=meta,
+            produced=_each(folder / PRODUCED, values.produced),
+            attempts=sorted(ledger.attempts.values(), key=lambda attempt: attempt.arrived),
+            connections=ledger.connections,
+            accepted=ledger.accepted,
+            commits=_each(folder / COMMITS, values.observation),
+            samples=_each(folder / SAMPLES, values.sample),
+            events=_each(folder / EVENTS, values.event),
+        )
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+        return self.meta.scenario
+
+    @cached_property
+    def began(self) -> float:
+        """When the first thing happened; 0 for a history in which nothing did."""
+        return min(self._times(), default=0.0)
+
+    @cached_property
+    def last(self) -> float:
+        """When the last thing happened; 0 for a history in which nothing did."""
+        return max(self._times(), default=0.0)
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases in order; each ends when the next begins."""
+        marks = [(event.name, event.at) for event in self.events if event.kind == "phase"]
+        phases = [Phase(name, began, ended) for (name, began), (_, ended) in pairwise(marks)]
+        if marks:
+            name, began = marks[-1]
+            phases.append(Phase(name, began, began) if name == "end" else Phase(name, began, self.last, complete=False))
+        return tuple(phases)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults in order of injection, each with the heal that ended it."""
+        heals: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for event in self.events:
+            if event.kind == "heal":
+                heals[event.name, event.detail["tenant"]].append(event.at)
+        faults = []
+        for event in self.events:
+            if event.kind == "fault":
+                ends = heals[event.name, event.detail["tenant"]]
+                ended = next((at for at in ends if at >= event.at), math.inf)
+                faults.append(
+                    Fault(event.name, event.detail["tenant"], event.at, ended, event.detail.get("script", {}))
+                )
+        return tuple(faults)
+
+    @cached_property
+    def by_partition(self) -> Mapping[tuple[int, int], Sequence[Produced]]:
+        """The produced records of each (topic number, partition), in order of their offsets."""
+        partitions: dict[tuple[int, int], list[Produced]] = defaultdict(list)
+        for record in self.produced:
+            partitions[record.topic, record.partition].append(record)
+        return {key: sorted(records, key=lambda record: record.offset) for key, records in partitions.items()}
+
+    @cached_property
+    def by_tenant(self) -> Mapping[str, Sequence[Produced]]:
+        """The produced records of each tenant, in order of their schedule; every tenant is there."""
+        owners = self.meta.owners
+        tenants: dict[str, list[Produced]] = {tenant.name: [] for tenant in self.meta.tenants}
+        for record in self.produced:
+            if record.topic in owners:
+                tenants[owners[record.topic]].append(record)
+        for records in tenants.values():
+            records.sort(key=lambda record: record.scheduled)
+        return tenants
+
+    def accepted_at(self, record: Produced) -> float:
+        """Return when the record's tenant's cluster had accepted all of it; infinity when it never did."""
+        return self.accepted.accepted_at(record.record, record.items)
+
+    def find(self, record: int) -> Produced | None:
+        """Return the produced record with this key."""
+        return self._by_key.get(record)
+
+    def phase(self, name: str) -> Phase | None:
+        """Return the first phase of this name."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    def place(self, record: Produced) -> str:
+        """Return where the record lies in Kafka, as ``topic/partition@offset``."""
+        return f"{self.topic(record.topic)}/{record.partition}@{record.offset}"
+
+    def topic(self, number: int) -> str:
+        """Return the name of the topic with this number."""
+        topics = self.meta.topics
+        return topics[number].name if number < len(topics) else f"topic {number}"
+
+    @cached_property
+    def _by_key(self) -> dict[int, Produced]:
+        return {record.record: record for record in self.produced}
+
+    def _times(self) -> list[float]:
+        return [
+            *(event.at for event in self.events),
+            *(record.scheduled for record in self.produced),
+            *(record.acked for record in self.produced),
+            *(attempt.arrived for attempt in self.attempts),
+            *(at for attempt in self.attempts for at in (attempt.answered, attempt.closed) if at is not None),
+            *(observation.ended for observation in self.commits),
+            *(sample.at for sample in self.samples),
+        ]
+
+
+def read_meta(folder: Path) -> Meta:
+    """Read ``meta.json``.
+
+    Raises:
+        NotAHistoryError: It is missing, unreadable, or says something else than a scenario.
+    """
+    path = folder / META
+    try:
+        return Meta.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise NotAHistoryError(f"{folder} holds no history: {META} cannot be read ({error.strerror})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "content"
+        raise NotAHistoryError(f"{path}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
+
+
+def _each(path: Path, read: Callable[[Line], T]) -> list[T]:
+    values = []
+    for number, line in read_lines(path):
+        try:
+            values.append(read(line))
+        except KeyError as error:
+            raise DamagedHistoryError(f"{path}, line {number}: {error.args[0]!r} is missing or unknown") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DamagedHistoryError(f"{path}, line {number}: {error}") from error
+    return values
