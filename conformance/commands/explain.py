@@ -1,0 +1,50 @@
+"""``isolane explain``: what a requirement says, why it is there, and how it is judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.text import Text
+
+from isolane.conformance.requirements import CATALOGUE, Requirement, UnknownRequirementError, requirement
+from isolane.conformance.scenarios.catalogue import judging
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+def command(identifier: str) -> None:
+    """Say what the requirement ID means, why it is there, and how it is judged."""
+    try:
+        found = requirement(identifier)
+    except UnknownRequirementError as error:
+        raise click.UsageError(str(error)) from error
+    scenarios = [f"{scenario.name}: {scenario.title}" for scenario in judging(frozenset({found.id}))]
+    Console(highlight=False).print(_page(found, scenarios))
+
+
+def _page(found: Requirement, scenarios: list[str]) -> RenderableType:
+    family = CATALOGUE.families[found.family]
+    seen = ", ".join(way.words for way in found.seen)
+    level = f"{found.level.words}: {found.feature}" if found.feature else found.level.words
+    parts = [
+        Text.assemble((found.id, "bold"), f"  {family.title}, profile {family.profile}"),
+        Text(f"{level}; seen by {seen}; catalogue {CATALOGUE.version}", style="dim"),
+        *_section("Requirement", [found.statement, family.note]),
+        *_section("Why", [found.why]),
+        *_section("How it is judged", [found.how]),
+        *_section("Scenarios that judge it", scenarios or ["none yet: it is reported as not judged"]),
+    ]
+    return Group(*parts)
+
+
+def _section(title: str, paragraphs: list[str]) -> list[RenderableType]:
+    return [
+        Text(f"\n{title}", style="bold"),
+        *(Padding(Text(paragraph), (0, 0, 0, 2)) for paragraph in paragraphs if paragraph),
+    ]

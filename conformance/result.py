@@ -1,0 +1,158 @@
+"""What one run of the suite found: the value that every report is written from."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+
+from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.verdict import HARNESS, ExitCode, Finding, Outcome, Verdict, combine, exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """Who was judged: as its descriptor names it, by the hash of what the descriptor said, and what it claims."""
+
+    name: str
+    version: str
+    descriptor: str
+    descriptor_hash: str
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRun:
+    """One scenario of the run.
+
+    Attributes:
+        name: The scenario's name.
+        folder: Where its history is, relative to the run's folder.
+        judges: The requirements that it declares to judge.
+        seconds: How long it took; 0 when it was not run.
+        failure: Why it was not run, or not to its end; empty when it was.
+        harness_failed: Whether that was the harness' or a service's fault.
+    """
+
+    name: str
+    folder: str
+    judges: tuple[str, ...]
+    seconds: float = 0.0
+    failure: str = ""
+    harness_failed: bool = False
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run of the suite against one implementation.
+
+    Attributes:
+        implementation: Who was judged.
+        depth: How long the run looked: smoke, standard or soak.
+        seed: What its load and faults were drawn from.
+        started: When, in UTC, as ISO 8601 text.
+        seconds: How long it took.
+        scenarios: Every scenario that the depth declares within the scope, run or not.
+        findings: What the checkers found.
+        scope: The ids that were asked for; empty for all.
+        bounds: The effective bounds by name.
+        services: What stood in for Kafka and the clusters, by name.
+        machine: What the run was made on.
+    """
+
+    implementation: Implementation
+    depth: str
+    seed: int
+    started: str
+    seconds: float
+    scenarios: tuple[ScenarioRun, ...]
+    findings: tuple[Finding, ...]
+    scope: tuple[str, ...] = ()
+    bounds: Mapping[str, float | int | str | bool | None] = field(default_factory=dict)
+    services: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str | int | float] = field(default_factory=dict)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What the run says of each requirement in its scope, in the catalogue's order."""
+        return tuple(
+            combine(
+                requirement,
+                self.findings,
+                declared=[each.name for each in self.scenarios if requirement.id in each.judges],
+                claimed=self.implementation.features,
+            )
+            for requirement in CATALOGUE.requirements.values()
+            if not self.scope or requirement.id in self.scope
+        )
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """How the command ends."""
+        return exit_code(
+            self.outcomes,
+            harness_failed=any(scenario.harness_failed for scenario in self.scenarios),
+            partial=any(scenario.failure for scenario in self.scenarios),
+        )
+
+    @property
+    def harness(self) -> tuple[Finding, ...]:
+        """Findings about the harness itself that are not clean."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.requirement == HARNESS and finding.verdict is not Verdict.PASS
+        )
+
+    @property
+    def headline(self) -> str:
+        """The run in one sentence."""
+        who = f"{self.implementation.name} {self.implementation.version}".strip()
+        return f"{who} {_ENDINGS[self.exit_code]} at depth {self.depth}: {', '.join(_counts(self.outcomes))}"
+
+    def with_verdict(self, verdict: Verdict) -> tuple[Outcome, ...]:
+        """Return the outcomes with this verdict."""
+        return tuple(outcome for outcome in self.outcomes if outcome.verdict is verdict)
+
+    def reproduce(self, *ids: str) -> str:
+        """Return the command line that runs this again; with ids, only what judges those."""
+        only = [part for identifier in ids or self.scope for part in ("--only", identifier)]
+        descriptor = self.implementation.descriptor
+        command = ["isolane", "verify", descriptor, "--depth", self.depth, "--seed", str(self.seed), *only]
+        return shlex.join(command)
+
+
+def suite_version() -> str:
+    """Return the version of this suite; ``uninstalled`` when it runs from a bare source tree."""
+    try:
+        return metadata.version("isolane")
+    except metadata.PackageNotFoundError:
+        return "uninstalled"
+
+
+_ENDINGS = {
+    ExitCode.CONFORMS: "conforms",
+    ExitCode.VIOLATES: "does not conform",
+    ExitCode.INCONCLUSIVE: "could not be judged completely",
+    ExitCode.HARNESS_FAILED: "could not be judged, as the harness failed,",
+    ExitCode.WRONG_USAGE: "was not judged",
+}
+
+
+def _counts(outcomes: tuple[Outcome, ...]) -> list[str]:
+    counts = []
+    for verdict in Verdict:
+        number = sum(outcome.verdict is verdict for outcome in outcomes)
+        if number or verdict is Verdict.PASS:
+            counts.append(f"{number} {_COUNTED[verdict]}")
+    return counts
+
+
+_COUNTED = {
+    Verdict.PASS: "passed",
+    Verdict.FAIL: "failed",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.NOT_JUDGED: "not judged",
+    Verdict.NOT_CLAIMED: "not claimed",
+}
