@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +11,9 @@ from pathlib import Path
 from isolane.conformance import bounds
 from isolane.conformance.broker import Producer, connected
 from isolane.conformance.depth import Depth
-from isolane.conformance.history import Meta, TenantMeta, TopicMeta, write_meta
-from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.history_files import META, HistoryWriter
 from isolane.conformance.history_ledger import Ledger
+from isolane.conformance.history_values import Meta
 from isolane.conformance.load import Load, LoadTopic
 from isolane.conformance.members import Members
 from isolane.conformance.observe import CommitObserver, ProcessSampler, periodically
@@ -68,8 +68,14 @@ def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
 
 
 @contextmanager
-def opened(plan: Plan, descriptor: Descriptor, services: Services, folder: Path) -> Iterator[World]:
-    """A world whose history goes to `folder`; no member runs yet.
+def opened(
+    plan: Plan,
+    descriptor: Descriptor,
+    services: Services,
+    folder: Path,
+    phase_began: Callable[[str], None],
+) -> Iterator[World]:
+    """A world whose history goes to `folder`; no member runs yet. `phase_began` hears of each phase.
 
     At the end members are stopped as their descriptor says (killed when the block was left by an exception),
     observers and load end, and topics and clusters are removed.
@@ -91,7 +97,8 @@ def opened(plan: Plan, descriptor: Descriptor, services: Services, folder: Path)
             for tenant in names.tenants.values()
         ),
     )
-    write_meta(folder, _meta(plan, descriptor, view.group_id, names))
+    meta = _meta(plan, descriptor, view.group_id, names)
+    (folder / META).write_text(meta.model_dump_json(by_alias=True, indent=2) + "\n")
     attempts = folder / "attempts.ndjson"
     services.clusters.rotate_ledger(attempts)
     with ExitStack() as stack:
@@ -134,6 +141,7 @@ def opened(plan: Plan, descriptor: Descriptor, services: Services, folder: Path)
             events=events,
             ledger=Ledger(names.run, names.owners),
             attempts=attempts,
+            phase_began=phase_began,
         )
         yield world
         world.phase("end")
@@ -141,24 +149,27 @@ def opened(plan: Plan, descriptor: Descriptor, services: Services, folder: Path)
 
 
 def _meta(plan: Plan, descriptor: Descriptor, group: str, names: _Names) -> Meta:
-    return Meta(
-        schema=1,
-        scenario=plan.scenario,
-        implementation=descriptor.name,
-        depth=plan.depth.name,
-        seed=plan.seed,
-        run=f"{names.run:04x}",
-        group=group,
-        tenants=tuple(
-            TenantMeta(name=names.tenants[shape.name].name, role=shape.role, topics=names.tenants[shape.name].topics)
-            for shape in plan.shape.tenants
-        ),
-        topics=tuple(
-            TopicMeta(name=topic.name, tenant=names.owners[number], partitions=topic.partitions)
-            for number, topic in enumerate(names.topics)
-        ),
-        items_per_record=descriptor.output.items_per_record,
-        bounds=bounds.effective(descriptor),
-        features=descriptor.features,
-        judges=plan.judges,
+    return Meta.model_validate(
+        {
+            "schema": 1,
+            "scenario": plan.scenario,
+            "implementation": descriptor.name,
+            "depth": plan.depth.name,
+            "seed": plan.seed,
+            "run": f"{names.run:04x}",
+            "group": group,
+            "tenants": [
+                {"name": tenant.name, "role": shape.role, "topics": tenant.topics}
+                for shape in plan.shape.tenants
+                for tenant in (names.tenants[shape.name],)
+            ],
+            "topics": [
+                {"name": topic.name, "tenant": names.owners[number], "partitions": topic.partitions}
+                for number, topic in enumerate(names.topics)
+            ],
+            "items_per_record": descriptor.output.items_per_record,
+            "bounds": bounds.effective(descriptor),
+            "features": descriptor.features,
+            "judges": plan.judges,
+        },
     )

@@ -52,6 +52,7 @@ class World:
         events: HistoryWriter,
         ledger: Ledger,
         attempts: Path,
+        phase_began: Callable[[str], None],
     ) -> None:
         """Put the parts together; they belong to whoever made them."""
         self.descriptor = descriptor
@@ -61,6 +62,7 @@ class World:
         self._events = events
         self._tail, self._ledger = Tail(attempts), ledger
         self._outstanding: dict[int, int] = {}
+        self._phase_began = phase_began
 
     def tell(self, kind: str, name: str, **detail: Any) -> None:  # noqa: ANN401 - what JSON can say
         """Write an event to the history."""
@@ -74,6 +76,7 @@ class World:
             if records:
                 self.tell("load", "offered", phase=ended, tenant=tenant, records=records)
         self.tell("phase", name)
+        self._phase_began(name)
 
     @property
     def patience(self) -> float:
@@ -118,12 +121,12 @@ class World:
         """Let one tenant's cluster behave as `script` says while the block runs, in a phase of its own."""
         full = self._tenants[tenant].name
         self.phase(phase or f"fault:{name}")
-        self.tell("fault", name, tenant=full, script=script.to_json())
+        self.tell("fault", name, tenant=full, script=script.model_dump(mode="json", exclude_defaults=True))
         self._clusters.script(full, script)
         try:
             yield
         finally:
-            bitten = self._clusters.counters(full).bitten
+            bitten = self._clusters.counters(full)["bitten"]
             self._clusters.script(full, Script())
             self.tell("heal", name, tenant=full, bitten=bitten)
 

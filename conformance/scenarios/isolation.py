@@ -19,6 +19,9 @@ SLOW = 5.0
 BURST = 3000
 """Records that measure capacity: all due at once."""
 
+SETTLE = 1.0
+"""Seconds between control and first fault, so that the control's last records do not wait behind the fault."""
+
 SHARE_OF_CAPACITY = 0.3
 """The most that isolation may be judged at (ISO)."""
 
@@ -44,6 +47,8 @@ def story(world: World, depth: Depth) -> None:
     world.load_within(SHARE_OF_CAPACITY * capacity)
     world.phase("control")
     world.run_for(depth.control)
+    world.phase("settle")
+    world.run_for(SETTLE)
     with world.fault("a", "slow", Script(latency=SLOW)):
         world.run_for(depth.slow)
     world.phase("heal:slow")
