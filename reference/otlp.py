@@ -1,0 +1,102 @@
+"""OTLP export requests to documents: one for each log record, data point and span (TEN-3).
+
+Documents have the shape of Elastic's OpenTelemetry mapping. Decoding is a pure function of the record and its place
+in Kafka, ids included, so that a replay gives the same documents again (DEL-9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import orjson
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from isolane.reference.otlp_items import Item, logs, metrics, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Signal = Literal["logs", "metrics", "traces"]
+"""What a topic carries."""
+
+
+_SIGNALS: dict[str, Signal] = {"logs": "logs", "metrics": "metrics", "traces": "traces"}
+
+
+class Undecodable(Exception):  # noqa: N818 - named for the fact
+    """A record's value is not what its topic carries; the text says why (POI-1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One item, ready to be sent.
+
+    Attributes:
+        index: The index it is written to.
+        id: Unique within the tenant's cluster, and the same on every replay; ASCII, at most 300 bytes.
+        source: The document as JSON, without line breaks.
+    """
+
+    index: str
+    id: str
+    source: bytes
+
+
+def signal_of(topic: str) -> Signal:
+    """Return the signal that `topic` carries: the part of its name that is `logs`, `metrics` or `traces`.
+
+    Raises:
+        Undecodable: no part is.
+    """
+    for part in topic.split("."):
+        if part in _SIGNALS:
+            return _SIGNALS[part]
+    raise Undecodable(f"the topic's name {topic!r} has no part that is logs, metrics or traces")
+
+
+def documents(
+    topic: str, partition: int, offset: int, signal: Signal, value: bytes | None, *, index: str | None = None
+) -> list[Document]:
+    """Return the documents of one Kafka record, in the order of its items; none when there is nothing to deliver.
+
+    Args:
+        topic: Of the record, as are `partition` and `offset`: together they make the ids.
+        partition: See above.
+        offset: See above.
+        signal: What the topic carries.
+        value: The record's value: an OTLP export request in protobuf, or nothing (POI-2).
+        index: Where the documents are written; `<signal>-otlp` unless the tenant says otherwise.
+
+    Raises:
+        Undecodable: `value` is anything else. No other exception leaves, whatever the bytes.
+    """
+    if not value:
+        return []
+    target, place = index or f"{signal}-otlp", f"{topic}:{partition}:{offset}:"
+    return [
+        Document(target, f"{place}{position}", orjson.dumps(item))
+        for position, item in enumerate(_items(signal, value))
+    ]
+
+
+def _items(signal: Signal, value: bytes) -> Iterator[Item]:
+    try:
+        if signal == "logs":
+            resources = ExportLogsServiceRequest.FromString(value).resource_logs
+            items = logs(resources)
+        elif signal == "metrics":
+            resources = ExportMetricsServiceRequest.FromString(value).resource_metrics
+            items = metrics(resources)
+        else:
+            resources = ExportTraceServiceRequest.FromString(value).resource_spans
+            items = spans(resources)
+    except DecodeError as error:
+        raise Undecodable(f"not an OTLP export request for {signal}: {error}") from None
+    if not resources:
+        # Bytes that consist of unknown fields are well-formed protobuf: without this they would vanish unseen.
+        raise Undecodable(f"not an OTLP export request for {signal}: it has none of the fields of one")
+    return items
