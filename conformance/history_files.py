@@ -147,5 +147,5 @@ def _parse(raw: bytes, path: Path, number: int) -> Line:
     except orjson.JSONDecodeError as error:
         raise DamagedHistoryError(f"{path}, line {number}: not JSON ({error})") from error
     if not isinstance(line, dict):
-        raise DamagedHistoryError(f"{path}, line {number}: {raw[:40]!r} is not a JSON object")
+        raise DamagedHistoryError(f"{path}, line {number}: {raw.strip()[:40]!r} is not a JSON object")
     return line

@@ -156,7 +156,10 @@ class Ledger:
         self.accepted = AcceptedIndex(run, owners)
 
     def feed(self, line: Line) -> None:
-        """Take in one line of ``attempts.ndjson``; kinds of lines that are not known here are passed over.
+        """Take in one line of ``attempts.ndjson``.
+
+        Lines of a kind not known here are passed over, and so is the end of a request whose arrival was never told: it
+        belongs to what the cluster did before this history began.
 
         Raises:
             KeyError, TypeError, ValueError: The line has a known kind, and lacks what belongs to it.
@@ -166,7 +169,7 @@ class Ledger:
                 self.attempts[line["r"]] = Attempt(
                     line["r"], line["tenant"], line["at"], line["bytes"], line["open"], _pack(line["tokens"])
                 )
-            case "answered":
+            case "answered" if line["r"] in self.attempts:
                 statuses = line["items"]
                 answered = replace(
                     self.attempts[line["r"]],
@@ -176,7 +179,7 @@ class Ledger:
                 )
                 self.attempts[line["r"]] = answered
                 self.accepted.add(answered)
-            case "closed":
+            case "closed" if line["r"] in self.attempts:
                 self.attempts[line["r"]] = replace(self.attempts[line["r"]], closed=line["at"], how=line["how"])
             case "connected":
                 self.connections.append(Connection(line["tenant"], line["at"]))

@@ -67,6 +67,7 @@ class Requirement(_Frozen):
         statement: The requirement itself. Bounds written ``<like this>`` come from the descriptor.
         why: What goes wrong in practice without it.
         how: How it is judged.
+        reports: Public accounts of pipelines that broke it, as ``owner/repository#number`` on GitHub.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Requirement(_Frozen):
     statement: str
     why: str
     how: str
+    reports: tuple[Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$")], ...] = ()
 
     @property
     def family(self) -> str:

@@ -105,8 +105,11 @@ def read(history: History, phase: Phase, tenant: str) -> Reading | None:
     """Return what a tenant felt in a phase; None when too little was scheduled for it to say.
 
     A record counts with its true delay where it was *scheduled*, even when accepted long after the phase, and with an
-    infinite one when it never was. For windows acceptances count where they *happened*.
+    infinite one when it never was; in the control only with what passed of its delay before the control's end, since
+    the fault that follows must not set the bound that it is held against. For windows acceptances count where they
+    *happened*.
     """
+    until = phase.ended if phase.name == CONTROL else math.inf
     records = history.by_tenant[tenant]
     times = [(record, history.accepted_at(record)) for record in records]
     scheduled = [record.scheduled for record in records]
@@ -114,7 +117,11 @@ def read(history: History, phase: Phase, tenant: str) -> Reading | None:
     window = rates.worst_window(scheduled, accepted, phase.began, phase.ended, length=WINDOW, step=STEP, least=FEWEST)
     if window is None:
         return None
-    delays = [(at - record.scheduled, record) for record, at in times if phase.began <= record.scheduled < phase.ended]
+    delays = [
+        (min(at, until) - record.scheduled, record)
+        for record, at in times
+        if phase.began <= record.scheduled < phase.ended
+    ]
     done = rates.count(accepted, phase.began, phase.ended)
     return Reading(
         tenant=tenant,
@@ -193,7 +200,7 @@ def _compare_tenant(history: History, control: Phase, phase: Phase, tenant: str)
             )
         readings.append(reading)
     before, during = readings
-    if before.window.share < STEADY or before.p99 == math.inf or before.gap.seconds >= GAP:
+    if before.window.share < STEADY or before.gap.seconds >= GAP:
         raise _CannotJudgeError(
             f"tenant {tenant} was not steady in the control: in its worst {before.window.seconds:g} s "
             f"{before.window.share:.2f} of the offered records were accepted, "

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from isolane.conformance.checkers import judge
 from isolane.conformance.history import History, read_meta
-from isolane.conformance.history_files import META, HistoryError
+from isolane.conformance.history_files import META
 from isolane.conformance.report import table, yaml_report
 from isolane.conformance.result import Implementation, RunResult, ScenarioRun
-from isolane.conformance.verdict import ExitCode, Finding
 
-
-class _UnreadableHistoryError(click.ClickException):
-    exit_code = ExitCode.HARNESS_FAILED
+if TYPE_CHECKING:
+    from isolane.conformance.verdict import Finding
 
 
 @click.command()
@@ -65,7 +64,4 @@ def _judged_alone(folder: Path) -> RunResult:
 
 
 def _findings(folder: Path) -> tuple[Finding, ...]:
-    try:
-        return tuple(judge(History.load(folder)))
-    except HistoryError as error:
-        raise _UnreadableHistoryError(str(error)) from error
+    return tuple(judge(History.load(folder)))

@@ -37,14 +37,20 @@ def _page(found: Requirement, scenarios: list[str]) -> RenderableType:
         Text(f"{level}; seen by {seen}; catalogue {CATALOGUE.version}", style="dim"),
         *_section("Requirement", [found.statement, family.note]),
         *_section("Why", [found.why]),
+        *(_section("Reported of others", links) if (links := [_link(each) for each in found.reports]) else ()),
         *_section("How it is judged", [found.how]),
         *_section("Scenarios that judge it", scenarios or ["none yet: it is reported as not judged"]),
     ]
     return Group(*parts)
 
 
+def _link(report: str) -> str:
+    repository, _, number = report.partition("#")
+    return f"https://github.com/{repository}/issues/{number}"
+
+
 def _section(title: str, paragraphs: list[str]) -> list[RenderableType]:
     return [
         Text(f"\n{title}", style="bold"),
-        *(Padding(Text(paragraph), (0, 0, 0, 2)) for paragraph in paragraphs if paragraph),
+        *(Padding(Text(paragraph), (0, 0, 0, 2), expand=False) for paragraph in paragraphs if paragraph),
     ]

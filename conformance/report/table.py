@@ -62,8 +62,8 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
 def _violation(result: RunResult, finding: Finding) -> RenderableType:
     where = f"{finding.scenario}, {finding.case}" if finding.case else finding.scenario
     title = Text.assemble((f"{finding.requirement} violated", _STYLES[Verdict.FAIL]), f" in {where}: {finding.summary}")
-    story = Padding(Text("\n".join(finding.story)), (0, 0, 0, 4))
-    reproduce = Padding(Text(f"reproduce: {result.reproduce(finding.requirement)}"), (0, 0, 1, 2))
+    story = Padding(Text("\n".join(finding.story)), (0, 0, 0, 4), expand=False)
+    reproduce = Padding(Text(f"reproduce: {result.reproduce(finding.requirement)}"), (0, 0, 1, 2), expand=False)
     return Group(title, story, reproduce) if finding.story else Group(title, reproduce)
 
 
