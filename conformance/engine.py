@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from isolane.conformance import bounds
@@ -62,56 +63,82 @@ class Request:
         return judging(frozenset(self.scope)) if self.scope else SCENARIOS
 
 
+class Run:
+    """One run under way: lives scenarios when they are asked for, judges their histories, and sums up.
+
+    For one thread. A scenario that cannot go on ends the run: what was seen until then is judged, the others are not
+    run, and the result says why.
+    """
+
+    def __init__(self, request: Request, services: Services, listener: Listener) -> None:
+        """Begin; nothing is started yet."""
+        self._request, self._services, self._listener = request, services, listener
+        self._began, self._started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+        self._runs: dict[str, ScenarioRun] = {}
+        self._findings: list[Finding] = []
+
+    def live(self, scenario: Scenario) -> ScenarioRun:
+        """Let the implementation live through a scenario, unless it has; blocks for a minute and more.
+
+        Raises:
+            ImplementationNotStartedError: Its command could not be run, or ended before it took a record.
+            DescriptorError: Its template or command line is wrong.
+        """
+        if scenario.name not in self._runs:
+            failure = next((run.failure for run in self._runs.values() if run.failure), "")
+            run = (
+                _not_run(scenario, failure)
+                if failure
+                else _lived(self._request, scenario, self._services, self._listener)
+            )
+            self._runs[scenario.name] = run
+            if not failure:
+                self._findings += judge(History.load(self._request.folder / run.folder))
+        return self._runs[scenario.name]
+
+    def result(self) -> RunResult:
+        """What the run found; scenarios that were not asked for are missing in it."""
+        request = self._request
+        return RunResult(
+            implementation=_implementation(request),
+            depth=request.depth.name,
+            seed=request.seed,
+            started=self._started,
+            seconds=round(time.monotonic() - self._began, 1),
+            scenarios=tuple(self._runs.values()),
+            findings=tuple(self._findings),
+            scope=request.scope,
+            bounds=bounds.effective(request.descriptor),
+            services=self._services.described,
+            machine=_machine(),
+        )
+
+
 def verify(request: Request, services: Services, listener: Listener) -> RunResult:
     """Run every scenario of the request and judge; blocks for minutes.
-
-    A scenario that cannot go on ends the run: what was seen until then is judged, and the result says the rest.
 
     Raises:
         ImplementationNotStartedError: Its command could not be run, or ended before it took a record.
         DescriptorError: Its template or command line is wrong.
     """
-    began, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    findings: list[Finding] = []
-    runs: list[ScenarioRun] = []
-    failure = ""
+    run = Run(request, services, listener)
     for scenario in request.scenarios:
-        if failure:
-            runs.append(ScenarioRun(scenario.name, scenario.name, scenario.judges, failure=f"not run: {failure}"))
-            continue
-        run = live(request, scenario, services, listener)
-        runs.append(run)
-        failure = run.failure
-        findings += judge(History.load(request.folder / run.folder))
-    return RunResult(
-        implementation=_implementation(request),
-        depth=request.depth.name,
-        seed=request.seed,
-        started=started,
-        seconds=round(time.monotonic() - began, 1),
-        scenarios=tuple(runs),
-        findings=tuple(findings),
-        scope=request.scope,
-        bounds=bounds.effective(request.descriptor),
-        machine=_machine(),
-    )
+        run.live(scenario)
+    return run.result()
 
 
-def live(request: Request, scenario: Scenario, services: Services, listener: Listener) -> ScenarioRun:
-    """Let the implementation live through one scenario; its history lies below the request's folder."""
+def _not_run(scenario: Scenario, failure: str) -> ScenarioRun:
+    return ScenarioRun(scenario.name, scenario.name, scenario.judges, failure=f"not run: {failure}")
+
+
+def _lived(request: Request, scenario: Scenario, services: Services, listener: Listener) -> ScenarioRun:
     began = time.monotonic()
     failure, harness_failed = "", False
-    plan = Plan(
-        scenario.name, scenario.judges, scenario.shape(request.descriptor), request.depth, request.seed,
-    )  # fmt: skip
+    shape = scenario.shape(request.descriptor)
+    plan = Plan(scenario.name, scenario.judges, shape, request.depth, request.seed)
+    folder = request.folder / scenario.name
     try:
-        with opened(
-            plan,
-            request.descriptor,
-            services,
-            request.folder / scenario.name,
-            lambda phase: listener(Progress(scenario.name, phase)),
-        ) as world:
+        with opened(plan, request.descriptor, services, folder, partial(_told, listener, scenario)) as world:
             scenario.story(world, request.depth)
     except NoTrafficError as error:
         failure = str(error)
@@ -119,14 +146,12 @@ def live(request: Request, scenario: Scenario, services: Services, listener: Lis
         raise
     except (HarnessError, FixtureError) as error:
         failure, harness_failed = str(error), True
-    return ScenarioRun(
-        scenario.name,
-        scenario.name,
-        scenario.judges,
-        seconds=round(time.monotonic() - began, 1),
-        failure=failure,
-        harness_failed=harness_failed,
-    )
+    seconds = round(time.monotonic() - began, 1)
+    return ScenarioRun(scenario.name, folder.name, scenario.judges, seconds, failure, harness_failed)
+
+
+def _told(listener: Listener, scenario: Scenario, phase: str) -> None:
+    listener(Progress(scenario.name, phase))
 
 
 def _implementation(request: Request) -> Implementation:

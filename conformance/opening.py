@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from isolane.conformance import bounds
@@ -26,10 +26,11 @@ from isolane.fixtures.implementations.rendering import TenantView, WorldView
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What worlds stand on: Kafka's address (host:port) and the scripted clusters' server."""
+    """What worlds stand on: Kafka's address (host:port), the scripted clusters' server, and what they are, in words."""
 
     bootstrap: str
     clusters: ScriptedClusters
+    described: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

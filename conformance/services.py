@@ -64,4 +64,4 @@ def started(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]
         Kafka.native(folder / "kafka", progress=progress) if choice.kafka == NATIVE else Kafka.external(choice.kafka)
     )
     with ScriptedClusters.start(folder / "clusters") as clusters, kafka as broker:
-        yield Services(broker.bootstrap, clusters)
+        yield Services(broker.bootstrap, clusters, choice.described)

@@ -1,0 +1,89 @@
+"""Requests: what is to be verified, made from what a person typed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from isolane.conformance.depth import DEPTHS, depth
+from isolane.conformance.engine import Request
+from isolane.conformance.requirements import CATALOGUE, UnknownRequirementError, requirement
+from isolane.fixtures.implementations import descriptor
+
+RUNS = Path("isolane-runs")
+"""Where evidence goes when no other folder is named."""
+
+
+class RequestError(ValueError):
+    """A request cannot be understood; the message names the option, the value and what is allowed."""
+
+
+def request(
+    implementation: str,
+    *,
+    depth_name: str = "smoke",
+    seed: int | None = None,
+    out: Path | None = None,
+    ids: Sequence[str] = (),
+    profiles: Sequence[str] = (),
+) -> Request:
+    """A request for the implementation of that name or descriptor path; its folder is made.
+
+    Args:
+        implementation: A packaged name, or a path to a descriptor.
+        depth_name: How long to look.
+        seed: What load is drawn from; chosen when not given.
+        out: A folder that is empty or not there yet; one below `isolane-runs` when not given.
+        ids: Requirements to judge only, comma-separated in each.
+        profiles: Profiles to judge only, likewise.
+
+    Raises:
+        DescriptorError: No such implementation, or its descriptor is wrong.
+        RequestError: Another value is wrong.
+    """
+    known = descriptor.find(implementation)
+    if depth_name not in DEPTHS:
+        raise RequestError(f"--depth: {depth_name!r}: allowed: {', '.join(DEPTHS)}")
+    if seed is not None and seed < 0:
+        raise RequestError(f"--seed: {seed}: allowed: 0 and more")
+    scope = _scope(profiles, ids)
+    made = Request(
+        descriptor=known,
+        asked=implementation,
+        depth=depth(depth_name),
+        seed=random.SystemRandom().randrange(1 << 32) if seed is None else seed,
+        scope=scope,
+        folder=(out or RUNS / f"{known.name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}").absolute(),
+    )
+    if not made.scenarios:
+        raise RequestError(f"no scenario judges {', '.join(scope)} yet, so nothing was run")
+    _make(made.folder)
+    return made
+
+
+def _scope(profiles: Sequence[str], ids: Sequence[str]) -> tuple[str, ...]:
+    try:
+        asked = [requirement(identifier).id for identifier in _split(ids)]
+    except UnknownRequirementError as error:
+        raise RequestError(f"--only: {error}") from error
+    try:
+        asked += [each.id for profile in _split(profiles) for each in CATALOGUE.of_profile(profile)]
+    except LookupError as error:
+        raise RequestError(f"--profile: {error}") from error
+    return tuple(dict.fromkeys(asked))
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        occupied = any(folder.iterdir())
+    except OSError as error:
+        raise RequestError(f"the folder for evidence {folder}: {error.strerror}") from error
+    if occupied:
+        raise RequestError(f"the folder for evidence {folder} is not empty; evidence of two runs must not mix")
