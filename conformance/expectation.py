@@ -1,0 +1,56 @@
+"""Expected verdicts: what a run on a known implementation must say, compared both ways."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from isolane.conformance.depth import DepthName
+from isolane.conformance.result import RunResult
+from isolane.conformance.verdict import Verdict
+
+FOLDER = Path(__file__).parent / "expected"
+
+
+class Expectation(BaseModel):
+    """Which requirements a run must pass and which it must fail; every other one must not be judged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    depth: DepthName
+    exit_code: int
+    passed: tuple[str, ...] = Field(alias="pass")
+    failed: tuple[str, ...] = Field(alias="fail")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read an expected-verdict file.
+
+        Raises:
+            OSError: It cannot be read.
+            ValueError: It is not TOML, or says something else.
+        """
+        return cls.model_validate(tomllib.loads(path.read_text()))
+
+    def differences(self, result: RunResult) -> list[str]:
+        """What the run says otherwise, a line each: expected verdicts that are missing, and others than expected."""
+        expected = dict.fromkeys(self.passed, Verdict.PASS) | dict.fromkeys(self.failed, Verdict.FAIL)
+        seen = {
+            outcome.requirement.id: outcome
+            for outcome in result.outcomes
+            if outcome.verdict in {Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE}
+        }
+        lines = [
+            f"{name}: expected {expected.get(name, Verdict.NOT_JUDGED)}, was {outcome.verdict}: {outcome.reason}"
+            for name, outcome in seen.items()
+            if expected.get(name) is not outcome.verdict
+        ]
+        lines += [
+            f"{name}: expected {verdict}, was not judged" for name, verdict in expected.items() if name not in seen
+        ]
+        if result.exit_code != self.exit_code:
+            lines.append(f"exit code: expected {self.exit_code}, was {result.exit_code:d}")
+        return lines
