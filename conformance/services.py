@@ -38,11 +38,11 @@ class ServiceChoice:
             service, _, place = choice.partition("=")
             if service != "kafka":
                 raise ServiceChoiceError(
-                    f"{choice!r}: no such service; allowed: kafka=native, kafka=external:HOST:PORT"
+                    f"--services: {choice!r}: no such service; allowed: kafka=native, kafka=external:HOST:PORT"
                 )
             address = place.removeprefix(EXTERNAL)
             if place != NATIVE and (address == place or not address.rpartition(":")[2].isdigit()):
-                raise ServiceChoiceError(f"{choice!r}: allowed: kafka=native, kafka=external:HOST:PORT")
+                raise ServiceChoiceError(f"--services: {choice!r}: allowed: kafka=native, kafka=external:HOST:PORT")
             kafka = address
         return cls(kafka)
 

@@ -43,7 +43,7 @@ def test_an_unknown_name_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFi
     [
         (("reference", "--only", "ISO-99"), "--only: no requirement 'ISO-99'"),
         (("reference", "--profile", "speed"), "--profile: no profile 'speed'; the profiles are delivery"),
-        (("reference", "--services", "kafka=docker"), "--services 'kafka=docker': allowed: kafka=native"),
+        (("reference", "--services", "kafka=docker"), "--services: 'kafka=docker': allowed: kafka=native"),
         (("reference", "--services", "redis=native"), "'redis=native': no such service"),
         (("reference", "--depth", "deep"), "'deep' is not one of 'smoke', 'standard', 'soak'"),
         (("reference", "--only", "OPS-1"), "no scenario judges OPS-1 yet, so nothing was run"),
