@@ -1,0 +1,82 @@
+"""Bounds, choices of services, expectations: small pure parts of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from isolane.conformance import bounds
+from isolane.conformance.expectation import Expectation
+from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.result import Implementation, RunResult, ScenarioRun
+from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
+from isolane.conformance.services import ServiceChoice
+from isolane.conformance.verdict import Finding, Verdict
+from isolane.fixtures.implementations import descriptor
+
+
+def test_a_lax_descriptor_buys_nothing() -> None:
+    """A claimed bound beyond the suite's cap counts as the cap; a modest one counts as claimed."""
+    known = descriptor.find("reference")
+    lax = known.model_copy(update={"timing": known.timing.model_copy(update={"commit_interval": 3000.0})})
+    assert bounds.effective(lax)["commit_interval"] == 5
+    assert bounds.effective(known)["commit_interval"] == 0.5
+
+
+def test_services_are_native_unless_an_address_is_given() -> None:
+    """`kafka=external:HOST:PORT` names a broker that runs already."""
+    assert ServiceChoice.parse([]).kafka == "native"
+    assert ServiceChoice.parse(["kafka=external:127.0.0.1:9092"]).kafka == "127.0.0.1:9092"
+
+
+def test_every_scenario_judges_known_requirements() -> None:
+    """What a scenario declares to judge is in the catalogue, and is found by it."""
+    for scenario in SCENARIOS:
+        assert set(scenario.judges) <= set(CATALOGUE.requirements)
+        assert scenario in judging(frozenset(scenario.judges[:1]))
+
+
+def finding(name: str, verdict: Verdict) -> Finding:
+    """A finding of the scenario `crash`."""
+    return Finding(name, "crash", verdict, "seen")
+
+
+RESULT = RunResult(
+    implementation=Implementation("x", "1", "x", ""),
+    depth="smoke",
+    seed=1,
+    started="",
+    seconds=1.0,
+    scenarios=(ScenarioRun("crash", "crash", ("DEL-1", "OFF-1")),),
+    findings=(finding("DEL-1", Verdict.PASS), finding("OFF-1", Verdict.FAIL)),
+)
+EXPECTED = Expectation.model_validate({"depth": "smoke", "exit_code": 1, "pass": ["DEL-1"], "fail": ["OFF-1"]})
+
+
+def test_a_run_that_says_what_is_expected_has_no_differences() -> None:
+    """The same verdicts, and the same exit code."""
+    assert EXPECTED.differences(RESULT) == []
+
+
+@pytest.mark.parametrize(
+    ("findings", "difference"),
+    [
+        ((finding("DEL-1", Verdict.PASS), finding("OFF-1", Verdict.PASS)), "OFF-1: expected fail, was pass: seen"),
+        ((finding("DEL-1", Verdict.FAIL), finding("OFF-1", Verdict.FAIL)), "DEL-1: expected pass, was fail: seen"),
+        ((*RESULT.findings, finding("TEN-2", Verdict.FAIL)), "TEN-2: expected not judged, was fail: seen"),
+    ],
+)
+def test_a_difference_either_way_is_told(findings: tuple[Finding, ...], difference: str) -> None:
+    """A failure that does not come is as much a difference as one that was not expected."""
+    assert difference in EXPECTED.differences(replace(RESULT, findings=findings))
+
+
+def test_an_expected_verdict_that_is_missing_is_told() -> None:
+    """What was expected and never judged is a difference, and so is the exit code that follows."""
+    silent = replace(RESULT, findings=(), scenarios=())
+    assert EXPECTED.differences(silent) == [
+        "DEL-1: expected pass, was not judged",
+        "OFF-1: expected fail, was not judged",
+        "exit code: expected 1, was 4",
+    ]
