@@ -18,7 +18,7 @@ def project() -> dict[str, Any]:
 
 
 def test_every_package_is_listed(project: dict[str, Any]) -> None:
-    """setuptools finds no package by itself below a mapped folder, so the list must name each."""
+    """The list names each package: setuptools finds none by itself below a mapped folder."""
     found = {
         ".".join(("isolane", *init.parent.relative_to(ROOT).parts))
         for top in ("reference", "fixtures", "conformance")
