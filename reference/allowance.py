@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class Allowance:
@@ -57,22 +57,22 @@ class Budget:
     hold at most half of the budget together: the sick cannot eat the part of the healthy.
     """
 
-    __slots__ = ("_at_risk", "_limit", "_tenants", "at_risk_bytes", "bytes")
+    __slots__ = ("_at_risk", "_limit", "_tenants", "bytes")
 
-    def __init__(self, limit: int) -> None:
-        """Take the bound in bytes."""
+    def __init__(self, limit: int, at_risk: Callable[[str], bool]) -> None:
+        """Take the bound in bytes, and who tells whether a tenant is at risk."""
         self._limit = limit
-        self._tenants: dict[str, int] = {}
-        self._at_risk: set[str] = set()
+        self._at_risk = at_risk
+        self._tenants: dict[str, int] = {}  # without those that have nothing in flight
         self.bytes = 0
-        self.at_risk_bytes = 0
 
     def room(self, tenant: str, sizes: Sequence[int]) -> int:
         """Return how many of the next records of `tenant`, of these sizes in bytes, may be admitted now."""
         own = self._tenants.get(tenant, 0)
         left = self._limit - self.bytes
-        if tenant in self._at_risk:
-            left = min(left, self._limit // 2 - self.at_risk_bytes)
+        if self._at_risk(tenant):
+            held = sum(size for name, size in self._tenants.items() if self._at_risk(name))
+            left = min(left, self._limit // 2 - held)
         for count, wanted in enumerate(sizes):
             if own and wanted > left:
                 return count
@@ -82,21 +82,13 @@ class Budget:
 
     def admit(self, tenant: str, size: int) -> None:
         """Count `size` bytes of `tenant` as in flight; `room` said that they may be."""
-        self._add(tenant, size)
+        self._tenants[tenant] = self._tenants.get(tenant, 0) + size
+        self.bytes += size
 
     def release(self, tenant: str, size: int) -> None:
         """Count `size` bytes of `tenant` as in flight no more."""
-        self._add(tenant, -size)
-        assert self._tenants[tenant] >= 0, "more bytes were released than admitted"
-
-    def judge(self, tenant: str, *, at_risk: bool) -> None:
-        """Take whether `tenant` is at risk; what it has in flight counts accordingly from now on."""
-        if at_risk != (tenant in self._at_risk):
-            self._at_risk ^= {tenant}
-            self.at_risk_bytes += self._tenants.get(tenant, 0) * (1 if at_risk else -1)
-
-    def _add(self, tenant: str, size: int) -> None:
-        self._tenants[tenant] = self._tenants.get(tenant, 0) + size
-        self.bytes += size
-        if tenant in self._at_risk:
-            self.at_risk_bytes += size
+        left = self._tenants.pop(tenant, 0) - size
+        assert left >= 0, "more bytes were released than admitted"
+        if left:
+            self._tenants[tenant] = left
+        self.bytes -= size

@@ -15,12 +15,12 @@ class ContiguousPrefix:
     Offsets need not be consecutive: transactions and compaction leave holes (OFF-3).
     """
 
-    __slots__ = ("_committable", "_fetched", "_finished", "_last")
+    __slots__ = ("_committable", "_fetched", "_last", "_unfinished")
 
     def __init__(self) -> None:
         """Begin an ownership in which nothing was fetched yet."""
-        self._fetched: deque[int] = deque()  # in order, without the finished ones at its head
-        self._finished: set[int] = set()  # those of `_fetched` that are
+        self._fetched: deque[int] = deque()  # in order, from the first unfinished one on
+        self._unfinished: set[int] = set()
         self._last = -1
         self._committable: int | None = None
 
@@ -38,6 +38,7 @@ class ContiguousPrefix:
             # Nothing that can be delivered is below the first record: pinned, so that nobody skips it (OFF-6).
             self._committable = offsets[0]
         self._fetched.extend(offsets)
+        self._unfinished.update(offsets)
 
     def reach(self, position: int) -> None:
         """Note that the next fetch begins at `position`: what can be delivered below it was fetched.
@@ -52,17 +53,16 @@ class ContiguousPrefix:
         """Take the offsets of records that are finished, in any order.
 
         Raises:
-            ValueError: one of them is not waiting to be finished.
+            ValueError: one of them does not wait to be finished.
         """
-        fetched, finished = self._fetched, self._finished
+        fetched, unfinished = self._fetched, self._unfinished
         for offset in offsets:
-            if offset in finished or not fetched or not fetched[0] <= offset <= self._last:
-                raise ValueError(f"offset {offset} is not waiting to be finished")
-            finished.add(offset)
+            if offset not in unfinished:
+                raise ValueError(f"offset {offset} does not wait to be finished")
+            unfinished.remove(offset)
         # OFF-1: the head alone moves the commit, whatever is finished behind it.
-        while fetched and fetched[0] in finished:
+        while fetched and fetched[0] not in unfinished:
             self._committable = fetched.popleft() + 1
-            finished.remove(self._committable - 1)
 
     @property
     def committable(self) -> int | None:
@@ -70,6 +70,6 @@ class ContiguousPrefix:
         return self._committable
 
     @property
-    def span(self) -> int:
-        """How many records lie from the first unfinished one to the last fetched one (MEM-8)."""
-        return len(self._fetched)
+    def finished_behind(self) -> int:
+        """How many records are finished behind one that is not (MEM-8)."""
+        return len(self._fetched) - len(self._unfinished)

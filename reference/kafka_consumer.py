@@ -1,0 +1,237 @@
+"""kafka-python behind the consumer port, with its quirks fenced."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kafka import AsyncConsumerRebalanceListener, KafkaConsumer, errors
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.protocol.consumer import OffsetResetStrategy
+from kafka.structs import OffsetAndMetadata
+
+from isolane.reference import log
+from isolane.reference.consumer import ConsumerFailed, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from isolane.reference.config import Kafka
+    from isolane.reference.consumer import ConsumerRecord, Owner
+    from isolane.reference.runtime import Runtime
+
+# A fetch waits at the broker no longer than this, for it holds up the next one: of partitions resumed meanwhile.
+_FETCH_WAIT = 0.05
+# Small fetches: what a paused partition has buffered stays small, and one fetch is decoded in tens of milliseconds.
+_FETCH_BYTES = 1024**2
+_PARTITION_FETCH_BYTES = 256 * 1024
+_BROKER_TIMEOUT = 10.0
+_COMMIT_TIMEOUT = 2.0
+_SETTLE_CHECK = 0.01
+_AFTER_TROUBLE = 0.5
+
+_FATAL = (
+    errors.AuthorizationError,
+    errors.CorruptRecordError,
+    errors.FencedInstanceIdError,
+    errors.GroupMaxSizeReachedError,
+    errors.IllegalStateError,
+    errors.InconsistentGroupProtocolError,
+    errors.InvalidGroupIdError,
+    errors.InvalidSessionTimeoutError,
+    errors.KafkaConfigurationError,
+    errors.SaslAuthenticationFailedError,
+    errors.UnsupportedCodecError,
+    errors.UnsupportedVersionError,
+)
+
+
+class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
+    """The client, with what its public methods cannot do without blocking."""
+
+    def fetch_position(self, place: KafkaTopicPartition) -> int | None:
+        """Return the position if it is known; `position` may block for the network."""
+        state = self._subscription.assignment.get(place)
+        position = state and state.position
+        return position.offset if position else None
+
+    def committed_offsets(self, places: Collection[KafkaTopicPartition]) -> Mapping[KafkaTopicPartition, Any]:
+        """Return those of the partitions that have a committed offset; blocks."""
+        offsets: Mapping[KafkaTopicPartition, Any] = self._coordinator.fetch_committed_offsets(places)
+        return offsets
+
+    async def start_at_end(self, places: Collection[KafkaTopicPartition]) -> None:
+        """Let those of the partitions without a committed offset begin at their end; for a rebalance listener."""
+        committed = await self._coordinator.fetch_committed_offsets_async(places)
+        for place in set(places) - set(committed):
+            self._subscription.request_offset_reset(place, OffsetResetStrategy.LATEST)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the client's own loop, which goes on meanwhile with heartbeats; for a rebalance listener."""
+        await self._net.sleep(seconds)
+
+    async def commit_within(self, offsets: Mapping[KafkaTopicPartition, OffsetAndMetadata], seconds: float) -> None:
+        """Commit and wait for it; for a rebalance listener, where a blocking commit raises."""
+        await self._manager.wait_for(self.commit_async(offsets), seconds * 1000)
+
+
+class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no types
+    """Tells the owner, on the client's own thread: it must not block there, and awaits instead.
+
+    The poll thread waits in `poll` or `close` meanwhile, so the two never meet in the owner.
+    """
+
+    def __init__(self, consumer: KafkaGroupConsumer, owner: Owner) -> None:
+        """Take whose partitions they are, and who is told."""
+        self._consumer = consumer
+        self._owner = owner
+
+    async def on_partitions_assigned(self, assigned: Collection[KafkaTopicPartition]) -> None:
+        """Begin ownerships."""
+        await self._consumer.pin(assigned)
+        self._owner.assigned(_places(assigned))
+
+    async def on_partitions_revoked(self, revoked: Collection[KafkaTopicPartition]) -> None:
+        """Wait a bounded time for what is under way, commit what is finished, end the ownerships (REB-5, REB-7)."""
+        places = _places(revoked)
+        self._owner.revoking(places)
+        await self._consumer.grace(lambda: self._owner.settled(places))
+        # The client has replaced its assignment already: what is to be committed must be named.
+        await self._consumer.commit_last(self._owner.revoked(places))
+
+    async def on_partitions_lost(self, lost: Collection[KafkaTopicPartition]) -> None:
+        """End ownerships, and commit nothing (REB-3)."""
+        self._owner.lost(_places(lost))
+
+
+class KafkaGroupConsumer:
+    """See `Consumer`."""
+
+    def __init__(self, kafka: Kafka, subscription: str, owner: Owner, runtime: Runtime) -> None:
+        """Connect and subscribe; blocks until a broker answers, however long that takes (LIF-4).
+
+        Args:
+            kafka: The settings.
+            subscription: The regular expression of the topics.
+            owner: Who is told which partitions are owned.
+            runtime: Of the process.
+        """
+        self._runtime = runtime
+        self._grace = kafka.revoke_grace
+        self._nap = runtime.condition()
+        self._member = _Member(
+            bootstrap_servers=list(kafka.brokers),
+            client_id=kafka.client_id,
+            group_id=kafka.group_id,
+            group_instance_id=kafka.group_instance_id,
+            partition_assignment_strategy=[CooperativeStickyAssignor],
+            enable_auto_commit=False,
+            # Whatever is not pinned begins at its first record: it was discovered, or its offset is gone.
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            allow_auto_create_topics=False,
+            session_timeout_ms=_milliseconds(kafka.session_timeout),
+            heartbeat_interval_ms=_milliseconds(kafka.heartbeat_interval),
+            max_poll_interval_ms=_milliseconds(kafka.max_poll_interval),
+            metadata_max_age_ms=_milliseconds(kafka.metadata_max_age),
+            request_timeout_ms=_milliseconds(_BROKER_TIMEOUT),
+            reconnect_backoff_max_ms=1000,
+            bootstrap_timeout_ms=None,
+            fetch_max_wait_ms=_milliseconds(_FETCH_WAIT),
+            fetch_max_bytes=_FETCH_BYTES,
+            max_partition_fetch_bytes=_PARTITION_FETCH_BYTES,
+            # A fetch that is returned in parts is parked when its partition is paused in between, and may stay
+            # parked after the resume for as long as another partition drains. Returned whole, it never is.
+            max_poll_records=sys.maxsize,
+            metrics_enabled=False,
+        )
+        self._begins_at_end = self._without_history(subscription) if kafka.initial_offset == "latest" else set()
+        self._member.subscribe(pattern=subscription, listener=_Listener(self, owner))
+
+    def poll(self, timeout: float) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+        """See `Consumer`."""
+        try:
+            batches = self._member.poll(timeout_ms=_milliseconds(timeout))
+        except _FATAL as error:
+            raise ConsumerFailed(str(error)) from error
+        except errors.KafkaError as error:
+            log.warning("trouble with Kafka", error=str(error))
+            with self._nap:
+                self._nap.wait(_AFTER_TROUBLE)
+            return {}
+        return {TopicPartition(*place): records for place, records in batches.items()}
+
+    def pause(self, places: Collection[TopicPartition]) -> None:
+        """See `Consumer`."""
+        self._member.pause(*(KafkaTopicPartition(*place) for place in places))
+
+    def resume(self, places: Collection[TopicPartition]) -> None:
+        """See `Consumer`."""
+        self._member.resume(*(KafkaTopicPartition(*place) for place in places))
+
+    def position(self, place: TopicPartition) -> int | None:
+        """See `Consumer`."""
+        return self._member.fetch_position(KafkaTopicPartition(*place))
+
+    def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[str | None], None]) -> None:
+        """See `Consumer`."""
+
+        def called(_: object, result: object) -> None:
+            done(str(result) if isinstance(result, Exception) else None)
+
+        self._member.commit_async(_with_metadata(offsets), called)
+
+    def close(self) -> None:
+        """See `Consumer`."""
+        try:
+            self._member.close(autocommit=False, timeout_ms=_milliseconds(_COMMIT_TIMEOUT))
+        except errors.KafkaError as error:
+            log.warning("left the group with trouble", error=str(error))
+
+    async def pin(self, assigned: Collection[KafkaTopicPartition]) -> None:
+        """Let new partitions of a new group begin where `initial_offset` says; for the listener."""
+        if new := self._begins_at_end.intersection(assigned):
+            self._begins_at_end -= new
+            await self._member.start_at_end(new)
+
+    async def grace(self, settled: Callable[[], bool]) -> None:
+        """Wait until `settled`, at most the grace for revoked partitions; for the listener."""
+        end = self._runtime.now() + self._grace
+        while not settled() and self._runtime.now() < end:
+            await self._member.sleep(_SETTLE_CHECK)
+
+    async def commit_last(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit offsets of partitions that are given back, in a bounded time; for the listener."""
+        try:
+            if offsets:
+                await self._member.commit_within(_with_metadata(offsets), _COMMIT_TIMEOUT)
+        except errors.KafkaError as error:
+            log.warning("not committed before giving partitions back", error=str(error))
+
+    def _without_history(self, subscription: str) -> set[KafkaTopicPartition]:
+        """Return the partitions that exist already, if the group has committed nothing yet.
+
+        Only those begin at their end. What appears later, or while a group that has begun is away, was discovered
+        and begins at its first record (design decision 13).
+        """
+        topics = [topic for topic in self._member.topics() if re.match(subscription, topic)]
+        places = {
+            KafkaTopicPartition(topic, partition)
+            for topic in topics
+            for partition in self._member.partitions_for_topic(topic)
+        }
+        return set() if self._member.committed_offsets(places) else places
+
+
+def _places(places: Collection[KafkaTopicPartition]) -> list[TopicPartition]:
+    return [TopicPartition(*place) for place in places]
+
+
+def _with_metadata(offsets: Mapping[TopicPartition, int]) -> dict[KafkaTopicPartition, OffsetAndMetadata]:
+    return {KafkaTopicPartition(*place): OffsetAndMetadata(offset, "", -1) for place, offset in offsets.items()}
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,108 @@
+"""What becomes of records that can never be delivered, as configured; and the thread that writes dead letters."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from isolane.reference import log
+from isolane.reference.backoff import Backoff
+from isolane.reference.dead_letter import DeadLetterUnavailable
+
+if TYPE_CHECKING:
+    from isolane.reference.config import Policy, Retry
+    from isolane.reference.flush import Lane, Piece
+    from isolane.reference.runtime import Runtime
+
+
+class Destination(Protocol):
+    """Where dead letters are written."""
+
+    def send(self, topic: str, partition: int, offset: int, value: bytes, reason: str) -> None:
+        """Write a dead letter for the record there, and block, for a bounded time, until the write is confirmed.
+
+        Raises:
+            DeadLetterUnavailable: it was not.
+        """
+
+
+class _Letter(NamedTuple):
+    due: float
+    order: int
+    failures: int
+    lane: Lane
+    piece: Piece
+    reason: str
+
+
+class Letters:
+    """Rejects pieces of records, and writes those that become dead letters in a thread of its own.
+
+    A piece is resolved when all its dead letters are confirmed; until then its partition waits, and nobody else
+    (POI-3). The lock guards the letters that are to be written.
+    """
+
+    def __init__(self, runtime: Runtime, retry: Retry, destination: Destination) -> None:
+        """Take how to retry, and where dead letters go."""
+        self._runtime = runtime
+        self._backoff = Backoff(retry, runtime.random)
+        self._destination = destination
+        self._letters: list[_Letter] = []  # a heap by the time they are due
+        self._order = count()
+        self._closed = False
+        self._changed = runtime.condition()
+
+    def reject(self, lane: Lane, piece: Piece, reason: str, policy: Policy) -> None:
+        """Do with a piece what the policy says; never blocks.
+
+        Held, it is neither sent nor marked, and the commit of its partition stays before it (POI-1).
+        """
+        place = {**lane.place._asdict(), "offset": piece.record.offset}
+        log.warning("undeliverable", **place, documents=len(piece.documents), reason=reason, policy=policy)
+        if policy == "hold":
+            lane.abandon([piece])
+        elif policy == "skip":
+            lane.resolve([piece])
+        else:
+            self._post(_Letter(self._runtime.now(), next(self._order), 0, lane, piece, reason))
+
+    def work(self) -> None:
+        """Write dead letters until `close`; for a thread of its own."""
+        while letter := self._next():
+            if letter.lane.closed:
+                letter.lane.abandon([letter.piece])
+                continue
+            try:
+                self._write(letter)
+            except DeadLetterUnavailable as error:
+                log.warning("dead letter not written", topic=letter.lane.place.topic, error=str(error))
+                due = self._runtime.now() + self._backoff.delay(letter.failures + 1)
+                self._post(letter._replace(due=due, failures=letter.failures + 1))
+            else:
+                letter.lane.resolve([letter.piece])
+
+    def close(self) -> None:
+        """Let `work` end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _write(self, letter: _Letter) -> None:
+        topic, partition = letter.lane.place
+        for document in letter.piece.documents:
+            self._destination.send(topic, partition, letter.piece.record.offset, document.source, letter.reason)
+
+    def _post(self, letter: _Letter) -> None:
+        with self._changed:
+            heapq.heappush(self._letters, letter)
+            self._changed.notify_all()
+
+    def _next(self) -> _Letter | None:
+        with self._changed:
+            while not self._closed:
+                left = self._letters[0].due - self._runtime.now() if self._letters else None
+                if left is not None and left <= 0:
+                    return heapq.heappop(self._letters)
+                self._changed.wait(left)
+        return None

@@ -1,0 +1,304 @@
+"""Who may send now: each tenant's cap, and the one function that decides all grants. Pure: time is passed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isolane.reference.flush import divide
+from isolane.reference.outcome import Outcome
+from isolane.reference.waiting import WaitingWork
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isolane.reference.backoff import Backoff
+    from isolane.reference.config import Limiter
+    from isolane.reference.flush import Division, Flush, Lane, Piece
+    from isolane.reference.outcome import Reply
+
+_NEVER = float("-inf")
+
+
+class AdaptiveCap:
+    """How many slots a tenant may be granted now: raised step by step, halved at once (LIM-1 to LIM-4).
+
+    Samples of attempts that began before the last halving are ignored: they are news of the same event.
+    """
+
+    def __init__(self, floor: int, ceiling: int) -> None:
+        """Begin at the floor."""
+        self._floor = floor
+        self._ceiling = ceiling
+        self._halved_at = _NEVER
+        self._refusals = 0.0
+        self.value = floor
+
+    def good(self, began: float, *, saturated: bool) -> None:
+        """Take a success of an attempt that `began` then; it raises the cap of a tenant that held all of it."""
+        if saturated and began >= self._halved_at:
+            self.value = min(self._ceiling, self.value + 1)
+
+    def bad(self, began: float, now: float, share: float = 1.0) -> bool:
+        """Take a slow or failed attempt, or one of which a `share` was refused; tell whether it was news.
+
+        Shares add up, and halve the cap when they come to a whole.
+        """
+        if began < self._halved_at:
+            return False
+        self._refusals += share
+        if self._refusals >= 1.0:
+            self._refusals = 0.0
+            self._halved_at = now
+            self.value = max(self._floor, self.value // 2)
+        return True
+
+
+@dataclass(slots=True, eq=False)
+class Grant:
+    """A slot, reserved for one attempt.
+
+    Attributes:
+        flush: What to send.
+        began: When the slot was granted.
+        timeout: The deadline of the attempt in seconds.
+        overdue: Whether it was found open after `slow_after`, and counted as slow then: one sample an attempt (LIM-7).
+    """
+
+    flush: Flush
+    began: float
+    timeout: float
+    overdue: bool = False
+
+
+class _Tenant:
+    """What the dispatcher knows of a tenant."""
+
+    def __init__(self, limiter: Limiter) -> None:
+        self.cap = AdaptiveCap(limiter.floor, limiter.ceiling)
+        self.waiting = WaitingWork()
+        self.slots = 0
+        self.overdue = 0  # attempts that are open and older than slow_after
+        self.since = _NEVER  # when its turn began: at its last grant, or when work came while it had none
+        self.tried = False  # has an attempt ended?
+        self.proven = False  # was anything ever accepted?
+        self.last_was_bad = False
+        self.accepted_at = _NEVER
+        self.deadline = limiter.slow_after  # of the next probe
+        self.failures = 0  # in a row, with nothing accepted; those of one moment count once
+        self.failed_at = _NEVER
+        self.resume_at = _NEVER
+
+    @property
+    def at_risk(self) -> bool:
+        return not self.proven or self.last_was_bad or self.overdue > 0
+
+
+class Dispatcher:
+    """All work that waits, all attempts under way, and the decision what is sent next.
+
+    Grants are decided by `decide` alone, which the caller asks after every change: work came (`submit`), an attempt
+    ended (`settle`), or the time has come that the last decision named.
+    """
+
+    def __init__(self, limiter: Limiter, backoff: Backoff, *, workers: int, flush_bytes: int, timeout: float) -> None:
+        """Take the bounds.
+
+        Args:
+            limiter: Of the caps and of tenants at risk.
+            backoff: Between attempts.
+            workers: How many attempts may be under way together.
+            flush_bytes: How large a flush may become.
+            timeout: The longest deadline of an attempt in seconds.
+        """
+        self._limiter = limiter
+        self._backoff = backoff
+        self._free = workers
+        self._flush_bytes = flush_bytes
+        self._timeout = timeout
+        self._tenants: dict[str, _Tenant] = {}
+        self._waiting: dict[str, _Tenant] = {}  # those with work that waits, ready or not
+        self._open: set[Grant] = set()
+
+    def submit(self, lane: Lane, pieces: Sequence[Piece], now: float) -> None:
+        """Take pieces of whole records, in order."""
+        tenant = self._tenant(lane.tenant)
+        if not tenant.waiting.ready:
+            tenant.since = now
+        tenant.waiting.add(lane, pieces)
+        self._waiting[lane.tenant] = tenant
+
+    def drop(self, lane: Lane) -> list[Piece]:
+        """Forget the waiting work of a closed lane and return it; attempts under way go on."""
+        return self._tenant(lane.tenant).waiting.drop(lane)
+
+    def decide(self, now: float) -> tuple[list[Grant], float | None]:
+        """Return the attempts to begin now, and when to ask again if nothing happens before (None: no need).
+
+        Max-min fair: a free worker goes to the tenant that holds the fewest slots, among equals to the one whose
+        turn is longest ago. No tenant holds more than its cap (LIM-3), and those at risk share a bounded part of the
+        workers, so that they cannot take them all between them (ISO-5): a probe goes to the least recently probed.
+        """
+        self._find_overdue(now)
+        self._ripen(now)
+        grants = []
+        while self._free and (candidates := self._candidates(now)):
+            name = min(candidates, key=lambda name: (self._waiting[name].slots, self._waiting[name].since))
+            grants.append(self._grant(name, now))
+        times = [time for tenant in self._waiting.values() for time in _events(tenant) if time > now]
+        return grants, min(times, default=None)
+
+    def settle(self, grant: Grant, reply: Reply, now: float) -> tuple[Division, Sequence[Piece]]:
+        """Release the slot of an attempt that has ended, learn from it, and keep what must be sent again.
+
+        Returns:
+            What became of the flush; and the pieces that were to be sent again but are not kept, because their lane
+            was closed meanwhile.
+        """
+        flush, tenant = grant.flush, self._tenant(grant.flush.lane.tenant)
+        saturated = tenant.slots >= tenant.cap.value
+        self._release(grant, tenant)
+        division = divide(flush, reply, accepted_at=tenant.accepted_at, now=now)
+        self._learn(tenant, grant, division, saturated=saturated, now=now)
+        if flush.lane.closed:
+            return division, division.left
+        self._keep(tenant, flush, reply, division, now)
+        return division, ()
+
+    def cancel(self, grant: Grant) -> None:
+        """Release the slot of a grant whose attempt was not begun."""
+        self._release(grant, self._tenant(grant.flush.lane.tenant))
+
+    def at_risk(self, tenant: str) -> bool:
+        """Whether `tenant` has had no success yet, did badly last, or has an attempt open that is slow."""
+        return self._tenant(tenant).at_risk
+
+    def under_way(self, lane: Lane) -> bool:
+        """Whether an attempt for `lane` is open."""
+        return any(grant.flush.lane is lane for grant in self._open)
+
+    def cap(self, tenant: str) -> int:
+        """Return how many slots `tenant` may be granted now."""
+        return self._tenant(tenant).cap.value
+
+    def slots(self, tenant: str) -> int:
+        """Return how many slots `tenant` holds."""
+        return self._tenant(tenant).slots
+
+    def _tenant(self, name: str) -> _Tenant:
+        if name not in self._tenants:
+            self._tenants[name] = _Tenant(self._limiter)
+        return self._tenants[name]
+
+    def _find_overdue(self, now: float) -> None:
+        for grant in self._open:
+            if not grant.overdue and now - grant.began > self._limiter.slow_after:
+                # LIM-3: slowness is known now, not only when the attempt ends.
+                tenant = self._tenant(grant.flush.lane.tenant)
+                grant.overdue = True
+                tenant.overdue += 1
+                tenant.last_was_bad = True
+                tenant.cap.bad(grant.began, now)
+
+    def _ripen(self, now: float) -> None:
+        for name, tenant in list(self._waiting.items()):
+            due = tenant.waiting.due
+            if due is not None and due <= now:
+                if not tenant.waiting.ready:
+                    tenant.since = due
+                tenant.waiting.ripen(now)
+            if not tenant.waiting:
+                del self._waiting[name]
+
+    def _candidates(self, now: float) -> list[str]:
+        probing = sum(self.at_risk(grant.flush.lane.tenant) for grant in self._open)
+        slots = self._limiter.probation_slots
+        return [
+            name
+            for name, tenant in self._waiting.items()
+            if tenant.waiting.ready
+            and tenant.slots < tenant.cap.value
+            and tenant.resume_at <= now
+            # One probe is kept for tenants never tried: the new and healthy do not wait behind black holes.
+            and (not tenant.at_risk or probing < (max(1, slots - 1) if tenant.tried else slots))
+        ]
+
+    def _grant(self, name: str, now: float) -> Grant:
+        tenant = self._waiting[name]
+        flush = tenant.waiting.take(self._flush_bytes)
+        if flush.first_attempt is None:
+            flush.first_attempt = now
+        self._free -= 1
+        tenant.slots += 1
+        tenant.since = now
+        grant = Grant(flush, now, min(tenant.deadline, self._timeout) if tenant.at_risk else self._timeout)
+        self._open.add(grant)
+        return grant
+
+    def _release(self, grant: Grant, tenant: _Tenant) -> None:
+        self._open.remove(grant)
+        self._free += 1
+        tenant.slots -= 1
+        tenant.overdue -= grant.overdue
+
+    def _learn(self, tenant: _Tenant, grant: Grant, division: Division, *, saturated: bool, now: float) -> None:
+        elapsed, counts = now - grant.began, division.counts
+        refused = counts.get(Outcome.RETRYABLE, 0)
+        tenant.tried = True
+        if division.accepts:
+            tenant.proven = True
+            tenant.accepted_at = now
+        # Errors of the environment say nothing of the load, and a flush that is too large is our own doing.
+        if elapsed > self._limiter.slow_after or (refused and not division.accepts):
+            tenant.last_was_bad = True
+            if not grant.overdue:
+                tenant.cap.bad(grant.began, now)
+        elif refused:
+            tenant.last_was_bad = False
+            tenant.cap.bad(grant.began, now, share=refused / sum(counts.values()))
+        elif division.accepts:
+            tenant.last_was_bad = False
+            tenant.cap.good(grant.began, saturated=saturated)
+        self._adapt_deadline(tenant, grant, elapsed, answered=division.accepts)
+        self._adapt_pause(tenant, grant, division, now)
+
+    def _adapt_deadline(self, tenant: _Tenant, grant: Grant, elapsed: float, *, answered: bool) -> None:
+        if answered and elapsed <= self._limiter.slow_after:
+            tenant.deadline = self._limiter.slow_after
+        elif answered:
+            tenant.deadline = max(tenant.deadline, min(self._timeout, 2 * elapsed))
+        elif elapsed >= grant.timeout:
+            tenant.deadline = max(tenant.deadline, min(self._timeout, 2 * grant.timeout))
+
+    def _adapt_pause(self, tenant: _Tenant, grant: Grant, division: Division, now: float) -> None:
+        if division.accepts:
+            if tenant.failures > 1:
+                tenant.waiting.hasten()
+            tenant.failures = 0
+            tenant.resume_at = _NEVER
+        elif not division.halves and grant.began >= tenant.failed_at:
+            # While a cluster accepts nothing at all, its probes back off too, and not only each flush.
+            tenant.failures += 1
+            tenant.failed_at = now
+            if tenant.failures > 1:
+                tenant.resume_at = now + self._backoff.delay(tenant.failures - 1)
+
+    def _keep(self, tenant: _Tenant, flush: Flush, reply: Reply, division: Division, now: float) -> None:
+        if not tenant.waiting.ready:
+            tenant.since = now
+        for half in division.halves:
+            tenant.waiting.return_(half)
+        if division.rest:
+            rest = flush.with_pieces(division.rest)
+            rest.hit_an_outage = not division.accepts and reply.retry_after is None
+            tenant.waiting.delay(rest, now + self._backoff.delay(flush.attempts, reply.retry_after))
+        if reply.retry_after and not division.accepts:
+            tenant.resume_at = max(tenant.resume_at, now + reply.retry_after)
+        if tenant.waiting:
+            self._waiting[flush.lane.tenant] = tenant
+
+
+def _events(tenant: _Tenant) -> list[float]:
+    """Return the times at which waiting work may become grantable without anything happening."""
+    times = [tenant.resume_at] if tenant.waiting.ready else []
+    return times if tenant.waiting.due is None else [*times, tenant.waiting.due]

@@ -1,0 +1,85 @@
+"""The program: all parts, wired as the configuration says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isolane.reference import otlp
+from isolane.reference.letters import Letters
+from isolane.reference.partition import PartitionWorker
+from isolane.reference.receiver import Receiver
+from isolane.reference.sending import Afterwards, IsolatedLine
+from isolane.reference.shared import SharedLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from isolane.reference.config import Config
+    from isolane.reference.consumer import Consumer, ConsumerRecord, Owner
+    from isolane.reference.flush import Lane, Piece
+    from isolane.reference.letters import Destination
+    from isolane.reference.otlp import Document
+    from isolane.reference.partition import Partition
+    from isolane.reference.runtime import Runtime, Thread
+    from isolane.reference.sending import Cluster, Line
+
+
+class Program:
+    """A receiver, a worker for each partition, a line, the sending workers, and the dead letters."""
+
+    def __init__(
+        self,
+        config: Config,
+        runtime: Runtime,
+        connect: Callable[[Owner], Consumer],
+        clusters: Mapping[str, Cluster],
+        dead_letters: Destination,
+    ) -> None:
+        """Take the ports to Kafka, to the clusters by tenant, and to the dead letters; nothing runs yet."""
+        self._config = config
+        self._runtime = runtime
+        self._letters = Letters(runtime, config.retry, dead_letters)
+        # The three modes (design decision 12): in `shared_loop` the poll thread does all work of the partitions
+        # itself; in `partition_workers` each partition has a worker; in `isolated` the line isolates tenants, too.
+        mode = config.kafka.partition_processing.mode
+        line = IsolatedLine if mode == "isolated" else SharedLine
+        self._line: Line = line(config, runtime, clusters, Afterwards(runtime, self._condemned))
+        self._receiver = Receiver(config, runtime, self._line, connect, self._worker_for, inline=mode == "shared_loop")
+        self._receiving: Thread | None = None
+
+    def start(self) -> None:
+        """Start all threads."""
+        spawn = self._runtime.spawn
+        for number in range(self._config.sending_queue.num_consumers):
+            spawn(f"sender {number}", self._line.work)
+        spawn("dead letters", self._letters.work)
+        self._receiving = spawn("receiver", self._receiver.run)
+
+    def stop(self, timeout: float) -> bool:
+        """Stop receiving, finish what is under way, commit it, and leave the group; tell whether that was done in time.
+
+        Blocks at most `timeout` seconds (LIF-2).
+        """
+        assert self._receiving is not None, "it was not started"
+        self._receiver.stop()
+        self._receiving.join(timeout)
+        self._line.close()
+        self._letters.close()
+        return not self._receiving.is_alive()
+
+    def _worker_for(self, partition: Partition) -> PartitionWorker:
+        index_for = self._config.tenants[partition.tenant].elasticsearch.index_for
+
+        def decode(record: ConsumerRecord) -> list[Document]:
+            signal = otlp.signal_of(record.topic)
+            return otlp.documents(
+                record.topic, record.partition, record.offset, signal, record.value, index=index_for(signal)
+            )
+
+        return PartitionWorker(partition, self._line, decode, self._undecodable)
+
+    def _undecodable(self, lane: Lane, piece: Piece, reason: str) -> None:
+        self._letters.reject(lane, piece, reason, self._config.dead_letter.undecodable)
+
+    def _condemned(self, lane: Lane, piece: Piece, reason: str) -> None:
+        self._letters.reject(lane, piece, reason, self._config.dead_letter.permanent)

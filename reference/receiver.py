@@ -1,0 +1,204 @@
+"""The one consumer: poll, hand over, pause and resume, commit, and change of ownership."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isolane.reference import log
+from isolane.reference.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from isolane.reference.config import Config
+    from isolane.reference.consumer import Consumer, ConsumerRecord, Owner, TopicPartition
+    from isolane.reference.partition import PartitionWorker
+    from isolane.reference.runtime import Runtime
+    from isolane.reference.sending import Line
+
+# The longest that the loop is deaf to a worker that has made room, to a due commit, and to `stop`.
+_POLL_WAIT = 0.025
+
+
+class Receiver:
+    """Owns the partitions of this member. Its loop never blocks for a cluster, unless it works inline.
+
+    It is the `Owner` that the consumer tells of its partitions. The lock guards the partitions and whether to stop;
+    both are changed by the poll thread, or while that waits in the consumer, and read by whoever stops the receiver.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        runtime: Runtime,
+        line: Line,
+        connect: Callable[[Owner], Consumer],
+        worker_for: Callable[[Partition], PartitionWorker],
+        *,
+        inline: bool,
+    ) -> None:
+        """Take the parts around it.
+
+        Args:
+            config: Of the process.
+            runtime: Of the process.
+            line: Where pieces of records go.
+            connect: Makes the consumer; may block until Kafka is there.
+            worker_for: Makes the worker of a partition.
+            inline: Whether the poll thread does the work of the workers itself (the mode `shared_loop`).
+        """
+        self._config = config
+        self._runtime = runtime
+        self._line = line
+        self._connect = connect
+        self._worker_for = worker_for
+        self._inline = inline
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._workers: dict[TopicPartition, PartitionWorker] = {}  # if their work is done inline
+        self._paused: set[TopicPartition] = set()
+        self._unowned: set[str] = set()
+        self._commit_at = 0.0
+        self._committing = False
+        self._stopping = False
+        self._lock = runtime.lock()
+
+    def run(self) -> None:
+        """Receive until `stop`; then give everything back. For the poll thread.
+
+        Raises:
+            ConsumerFailed: the consumer cannot go on.
+        """
+        consumer = self._connect(self)
+        while not self._stopping:
+            for place, records in consumer.poll(_POLL_WAIT).items():
+                self._hand_over(consumer, place, records)
+            self._resume(consumer)
+            self._commit(consumer)
+        consumer.close()
+
+    def stop(self) -> None:
+        """Let `run` end: begin nothing more, and wait only for attempts that are under way."""
+        with self._lock:
+            self._stopping = True
+            partitions = list(self._partitions.values())
+        self._close(partitions)
+
+    def assigned(self, places: Collection[TopicPartition]) -> None:
+        """See `Owner`."""
+        for place in places:
+            tenant = self._config.tenant_of(place.topic)
+            if tenant is None:
+                self._tell_unowned(place.topic)
+                continue
+            partition = Partition(self._runtime, place, tenant, self._config.kafka.partition_processing, self._line)
+            worker = self._worker_for(partition)
+            with self._lock:
+                self._partitions[place] = partition
+            if self._inline:
+                self._workers[place] = worker
+            else:
+                self._runtime.spawn(f"partition {place.topic}/{place.partition}", worker.work)
+        log.info("assigned", partitions=_names(places))
+
+    def revoking(self, places: Collection[TopicPartition]) -> None:
+        """See `Owner`."""
+        self._close(self._owned(places))
+
+    def settled(self, places: Collection[TopicPartition]) -> bool:
+        """See `Owner`."""
+        return not any(self._line.under_way(partition) for partition in self._owned(places))
+
+    def revoked(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """See `Owner`."""
+        ended = {partition: self._end(partition) for partition in self._forget(places)}
+        log.info("revoked", partitions=_names(places))
+        return {
+            partition.place: offset
+            for partition, offset in ended.items()
+            if offset is not None and offset != partition.committed
+        }
+
+    def lost(self, places: Collection[TopicPartition]) -> None:
+        """See `Owner`."""
+        partitions = self._forget(places)
+        for partition in partitions:
+            self._end(partition)
+        self._close(partitions)
+        log.warning("lost", partitions=_names(places))
+
+    def _hand_over(self, consumer: Consumer, place: TopicPartition, records: Sequence[ConsumerRecord]) -> None:
+        partition = self._partitions.get(place)
+        if partition is None:
+            # TEN-4: nobody owns the topic; it stays unmarked, and nothing more of it is fetched.
+            consumer.pause([place])
+            return
+        partition.deliver(records)
+        if self._inline:
+            self._workers[place].drain()
+        elif partition.crowded:
+            # MEM-7: this partition only.
+            consumer.pause([place])
+            self._paused.add(place)
+
+    def _resume(self, consumer: Consumer) -> None:
+        roomy = [place for place in self._paused if self._partitions[place].roomy]
+        if roomy:
+            consumer.resume(roomy)
+            self._paused.difference_update(roomy)
+
+    def _commit(self, consumer: Consumer) -> None:
+        if self._committing or self._runtime.now() < self._commit_at:
+            return
+        self._commit_at = self._runtime.now() + self._config.kafka.autocommit.interval
+        due = {
+            partition: offset
+            for place, partition in self._partitions.items()
+            if (offset := partition.committable(consumer.position(place))) is not None and offset != partition.committed
+        }
+        if not due:
+            return
+
+        def done(trouble: str | None) -> None:
+            self._committing = False
+            if trouble:
+                log.warning("not committed", error=trouble)
+                return
+            for partition, offset in due.items():
+                partition.committed = offset
+
+        # One at a time, so that a later one never arrives first (OFF-2).
+        self._committing = True
+        consumer.commit({partition.place: offset for partition, offset in due.items()}, done)
+
+    def _owned(self, places: Collection[TopicPartition]) -> list[Partition]:
+        return [self._partitions[place] for place in places if place in self._partitions]
+
+    def _forget(self, places: Collection[TopicPartition]) -> list[Partition]:
+        partitions = self._owned(places)
+        with self._lock:
+            for partition in partitions:
+                del self._partitions[partition.place]
+        for place in places:
+            self._workers.pop(place, None)
+            # A pause belongs to one ownership: the client forgets it too.
+            self._paused.discard(place)
+        return partitions
+
+    def _end(self, partition: Partition) -> int | None:
+        committable = partition.end()
+        self._line.cut(partition)
+        return committable
+
+    def _close(self, partitions: Collection[Partition]) -> None:
+        for partition in partitions:
+            partition.close()
+            self._line.drop(partition)
+
+    def _tell_unowned(self, topic: str) -> None:
+        if topic not in self._unowned:
+            self._unowned.add(topic)
+            log.warning("nobody owns the topic: its records wait", topic=topic)
+
+
+def _names(places: Collection[TopicPartition]) -> list[str]:
+    return sorted(f"{place.topic}/{place.partition}" for place in places)

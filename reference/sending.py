@@ -1,0 +1,211 @@
+"""The sending workers, and the line of work before them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+from isolane.reference import log
+from isolane.reference.allowance import Budget
+from isolane.reference.backoff import Backoff
+from isolane.reference.limiter import Dispatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from isolane.reference.config import Config
+    from isolane.reference.flush import Division, Lane, Piece
+    from isolane.reference.limiter import Grant
+    from isolane.reference.otlp import Document
+    from isolane.reference.outcome import Reply
+    from isolane.reference.runtime import Runtime
+
+
+class Cluster(Protocol):
+    """A tenant's cluster."""
+
+    def attempt(self, documents: Sequence[Document], *, timeout: float, key: Hashable) -> Reply:
+        """Send documents; block at most `timeout` seconds, and never raise for what a cluster or network does."""
+
+    def cut(self, key: Hashable) -> None:
+        """End the attempts with this key that are under way; does not block."""
+
+
+class Line(Protocol):
+    """The way from the partitions to the sending workers.
+
+    `admit` and `submit` may block whoever calls them; `drop` unblocks them for a lane that was closed.
+    """
+
+    def admit(self, lane: Lane, sizes: Sequence[int]) -> int:
+        """Block until some of the next records, of these sizes in bytes, may be in flight; return how many.
+
+        They count until `release`. Returns 0 when the lane is closed.
+        """
+
+    def release(self, tenant: str, size: int) -> None:
+        """Count `size` bytes of `tenant` as in flight no more."""
+
+    def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
+        """Take pieces of whole records, in order, to be sent."""
+
+    def drop(self, lane: Lane) -> None:
+        """Abandon what waits of a lane that was closed; its attempts under way go on."""
+
+    def under_way(self, lane: Lane) -> bool:
+        """Whether an attempt for `lane` is open that is worth waiting for."""
+
+    def cut(self, lane: Lane) -> None:
+        """End the attempts for `lane` that are under way."""
+
+    def work(self) -> None:
+        """Be a sending worker, until `close`."""
+
+    def close(self) -> None:
+        """Let the workers end, each when its attempt has ended."""
+
+
+_QUIET = 5.0
+
+
+class Afterwards:
+    """What follows a reply, outside every lock: the lane learns of it, and so do the dead letters and the log.
+
+    The lock guards when each tenant's refusals were last told: once in a while is enough for people.
+    """
+
+    def __init__(self, runtime: Runtime, condemn: Callable[[Lane, Piece, str], None]) -> None:
+        """Take who looks after a piece that can never succeed, given with the cluster's reason."""
+        self._runtime = runtime
+        self._condemn = condemn
+        self._told: dict[str, float] = {}
+        self._lock = runtime.lock()
+
+    def __call__(self, lane: Lane, reply: Reply, division: Division, abandoned: Sequence[Piece] = ()) -> None:
+        """Hand back what is done, and tell of what was refused."""
+        lane.resolve(division.accepted)
+        for piece, reason in division.condemned:
+            self._condemn(lane, piece, reason)
+        lane.abandon(abandoned)
+        if division.left and self._is_news(lane.tenant):
+            outcomes = {outcome.name.lower(): number for outcome, number in division.counts.items()}
+            log.info("refused", tenant=lane.tenant, reason=reply.reason, **outcomes)
+
+    def _is_news(self, tenant: str) -> bool:
+        now = self._runtime.now()
+        with self._lock:
+            news = now - self._told.get(tenant, float("-inf")) >= _QUIET
+            if news:
+                self._told[tenant] = now
+        return news
+
+
+class IsolatedLine:
+    """A tenant's work waits for its own slots only: grants decide who is sent for (design decisions 2 to 7).
+
+    The lock guards the dispatcher, the budget, and the grants that no worker has taken yet.
+    """
+
+    def __init__(
+        self, config: Config, runtime: Runtime, clusters: Mapping[str, Cluster], afterwards: Afterwards
+    ) -> None:
+        """Take the clusters by tenant, and what follows a reply."""
+        self._runtime = runtime
+        self._clusters = clusters
+        self._afterwards = afterwards
+        self._dispatcher = Dispatcher(
+            config.limiter,
+            Backoff(config.retry, runtime.random),
+            workers=config.sending_queue.num_consumers,
+            flush_bytes=config.flush.max_bytes,
+            timeout=config.request.timeout,
+        )
+        self._budget = Budget(config.memory.budget, self._dispatcher.at_risk)
+        self._granted: deque[Grant] = deque()
+        self._again: float | None = None  # when to decide even if nothing happens
+        self._closed = False
+        lock = runtime.lock()
+        self._work_came = runtime.condition(lock)
+        self._room_came = runtime.condition(lock)
+
+    def admit(self, lane: Lane, sizes: Sequence[int]) -> int:
+        """See `Line`: blocks for the process's budget (MEM-6)."""
+        with self._room_came:
+            while not lane.closed:
+                if count := self._budget.room(lane.tenant, sizes):
+                    self._budget.admit(lane.tenant, sum(sizes[:count]))
+                    return count
+                self._room_came.wait()
+        return 0
+
+    def release(self, tenant: str, size: int) -> None:
+        """See `Line`."""
+        with self._room_came:
+            self._budget.release(tenant, size)
+            self._room_came.notify_all()
+
+    def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
+        """See `Line`; never blocks."""
+        with self._work_came:
+            kept = not lane.closed
+            if kept:
+                self._dispatcher.submit(lane, pieces, self._runtime.now())
+                self._decide()
+        if not kept:
+            lane.abandon(pieces)
+
+    def drop(self, lane: Lane) -> None:
+        """See `Line`."""
+        with self._work_came:
+            pieces = self._dispatcher.drop(lane)
+            self._room_came.notify_all()
+        lane.abandon(pieces)
+
+    def under_way(self, lane: Lane) -> bool:
+        """See `Line`: a cluster that does badly is not worth waiting for (REB-5, REB-7)."""
+        with self._work_came:
+            return self._dispatcher.under_way(lane) and not self._dispatcher.at_risk(lane.tenant)
+
+    def cut(self, lane: Lane) -> None:
+        """See `Line`."""
+        self._clusters[lane.tenant].cut(lane)
+
+    def work(self) -> None:
+        """See `Line`."""
+        while grant := self._next():
+            lane = grant.flush.lane
+            if lane.closed:
+                with self._work_came:
+                    self._dispatcher.cancel(grant)
+                    self._decide()
+                lane.abandon(grant.flush.pieces)
+                continue
+            reply = self._clusters[lane.tenant].attempt(grant.flush.documents, timeout=grant.timeout, key=lane)
+            with self._work_came:
+                division, abandoned = self._dispatcher.settle(grant, reply, self._runtime.now())
+                self._decide()
+            self._afterwards(lane, reply, division, abandoned)
+
+    def close(self) -> None:
+        """See `Line`."""
+        with self._work_came:
+            self._closed = True
+            self._work_came.notify_all()
+
+    def _next(self) -> Grant | None:
+        with self._work_came:
+            while not self._granted and not self._closed:
+                left = None if self._again is None else self._again - self._runtime.now()
+                if left is not None and left <= 0:
+                    self._decide()
+                else:
+                    self._work_came.wait(left)
+            return self._granted.popleft() if self._granted else None
+
+    def _decide(self) -> None:
+        before = self._again
+        grants, self._again = self._dispatcher.decide(self._runtime.now())
+        self._granted.extend(grants)
+        # When an earlier time was named than before, somebody must begin to wait for that.
+        earlier = self._again is not None and (before is None or self._again < before)
+        self._work_came.notify(len(grants) + earlier)
