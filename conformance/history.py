@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self, TypeVar
+from pathlib import Path
+from typing import Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -31,10 +33,6 @@ from isolane.conformance.history_files import (
 )
 from isolane.conformance.history_ledger import AcceptedIndex, Attempt, Connection, Ledger
 from isolane.conformance.history_values import Event, Fault, Meta, Observation, Phase, Produced, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 T = TypeVar("T")
 

@@ -6,15 +6,11 @@ The same classes serve a stored history and a live run, which feeds them what a 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from isolane.conformance.history_files import Line
 from isolane.conformance.tokens import ITEM_BITS, number_of, run_of, topic_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from isolane.conformance.history_files import Line
 
 _WIDTH = 12
 _NO_TOKEN = b"\xff" * _WIDTH

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from isolane.conformance.history_files import Line
 from isolane.conformance.tokens import Token
-
-if TYPE_CHECKING:
-    from isolane.conformance.history_files import Line
 
 _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("fault", ""): ("tenant",),

@@ -11,11 +11,8 @@ the *record key*: it names the Kafka record that all its items share.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PREFIX = "isotok"
 PATTERN = re.compile(rb"isotok([0-9a-f]{24})")

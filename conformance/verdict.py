@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
 
-from isolane.conformance.requirements import Level
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from isolane.conformance.requirements import Requirement
+from isolane.conformance.requirements import Level, Requirement
 
 HARNESS = "HARNESS"
 """Stands where a requirement's id would, in findings about the harness itself. They colour no verdict on their own."""
@@ -46,9 +42,13 @@ class Figure:
     bound: str = ""
 
     def __str__(self) -> str:
-        """Return the figure for people: 0.97 (≥ 0.9), 12.5 ms."""
-        value = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:,.3g}"
-        text = f"{value} {self.unit}".rstrip()
+        """Return the figure for people, as in ``0.97 (≥ 0.9)`` and ``1,234 records``."""
+        if self.value == math.inf:
+            text = "endless"
+        elif isinstance(self.value, int) or abs(self.value) >= 100:
+            text = f"{self.value:,.0f} {self.unit}".rstrip()
+        else:
+            text = f"{self.value:.3g} {self.unit}".rstrip()
         return f"{text} ({self.bound})" if self.bound else text
 
 

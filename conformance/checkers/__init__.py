@@ -5,15 +5,11 @@ Every checker runs on every history and says something only where the history ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from isolane.conformance.checkers import delivery, harness, isolation, offsets, tenancy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from isolane.conformance.history import History
-    from isolane.conformance.verdict import Finding
+from isolane.conformance.history import History
+from isolane.conformance.verdict import Finding
 
 CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     tenancy.check,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from isolane.conformance.checkers import harness
 from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isolane.conformance.history import History
-    from isolane.conformance.history_values import Produced
 
 DRAIN = "drain"
 
@@ -37,7 +33,7 @@ def check(history: History) -> list[Finding]:
         return [Finding("DEL-1", history.scenario, Verdict.INCONCLUSIVE, reason, figures=figures)]
     if missing:
         return [_failed(history, passed, missing, figures)]
-    summary = f"all {len(owned)} records were accepted by the end of the drain"
+    summary = f"every record was accepted by the end of the drain ({len(owned)})"
     return [Finding("DEL-1", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
@@ -46,9 +42,9 @@ def _doubt(history: History, owned: Sequence[Produced], missing: Sequence[Produc
     if not owned:
         return "nothing was produced"
     if drain is None or not drain.complete:
-        return f"the run ended before its drain was over, with {len(missing)} records not accepted"
+        return f"the run ended before its drain was over (records not accepted: {len(missing)})"
     reason = harness.starved(history, drain) if missing and not lost else None
-    return f"{len(missing)} records were not accepted in time, but {reason}" if reason else None
+    return f"records were not accepted in time ({len(missing)}), but {reason}" if reason else None
 
 
 def _failed(
@@ -56,9 +52,9 @@ def _failed(
 ) -> Finding:
     first = (passed or missing)[0]
     fate = (
-        f"{len(passed)} records are lost: committed past and never accepted"
+        f"records lost, committed past and never accepted: {len(passed)}"
         if passed
-        else f"{len(missing)} records are left: not accepted by the end of the drain, nor committed"
+        else f"records left, not accepted by the end of the drain: {len(missing)}"
     )
     return Finding(
         "DEL-1",

@@ -7,15 +7,12 @@ tries nothing, so each kind counts its bites from what the cluster saw, never fr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from isolane.conformance.history import History
-    from isolane.conformance.history_ledger import Attempt
-    from isolane.conformance.history_values import Phase
+from isolane.conformance.history import History
+from isolane.conformance.history_ledger import Attempt
+from isolane.conformance.history_values import Phase
 
 PREFIX = "fault:"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from isolane.conformance.checkers.rates import quantile
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Phase
 from isolane.conformance.verdict import HARNESS, Figure, Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from isolane.conformance.history import History
-    from isolane.conformance.history_values import Phase
 
 LOAD_LAG = 0.25
 """Seconds by which load may leave after its time."""

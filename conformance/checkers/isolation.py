@@ -7,19 +7,15 @@ is taken for each healthy tenant, and the worst one counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from isolane.conformance.checkers import faults, harness, rates
+from isolane.conformance.checkers.faults import FaultKind
 from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Phase, Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isolane.conformance.checkers.faults import FaultKind
-    from isolane.conformance.history import History
-    from isolane.conformance.history_values import Phase, Produced
 
 CONTROL = "control"
 WINDOW = 5.0
@@ -151,13 +147,13 @@ def _judge(history: History, phase: Phase, kind: FaultKind) -> Finding:
             kind.requirement,
             history.scenario,
             Verdict.FAIL,
-            f"tenant {worst.fault.tenant}, healthy, in {phase.name}: {'; '.join(breaches + unfair)}",
+            f"healthy tenant {worst.fault.tenant}: {'; '.join(breaches + unfair)}",
             case=phase.name,
             figures=figures,
             evidence=(slowest.token,),
             story=story(history, slowest),
         )
-    summary = f"{len(comparisons)} healthy tenants felt nothing of {phase.name}, which bit {bites} times"
+    summary = f"none of the healthy tenants ({len(comparisons)}) felt {phase.name} (bites: {bites})"
     return Finding(kind.requirement, history.scenario, Verdict.PASS, summary, case=phase.name, figures=figures)
 
 

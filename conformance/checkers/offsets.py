@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Observation, Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from isolane.conformance.history import History
-    from isolane.conformance.history_values import Observation, Produced
 
 FEWEST_ADVANCES = 3
 """Advances of committed offsets that must have been seen: a group that commits nothing breaks nothing."""
@@ -81,9 +77,9 @@ def check(history: History) -> list[Finding]:
     if breaches:
         return [_failed(history, breaches[0], figures)]
     if advances < FEWEST_ADVANCES:
-        summary = f"committed offsets were seen to advance {advances} times; {FEWEST_ADVANCES} are the least"
+        summary = f"too few advances of committed offsets were seen: {advances}, the least are {FEWEST_ADVANCES}"
         return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
-    summary = f"{advances} advances of committed offsets, none past an unfinished record"
+    summary = f"committed offsets advanced past no unfinished record (advances seen: {advances})"
     return [Finding("OFF-1", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
@@ -100,10 +96,11 @@ def count_advances(commits: Iterable[Observation]) -> int:
 
 def _failed(history: History, breach: Breach, figures: dict[str, Figure]) -> Finding:
     seen = breach.seen.ended - history.began
-    accepted = "never" if breach.accepted == math.inf else f"only {breach.accepted - breach.seen.ended:.3f} s later"
+    late = breach.accepted - breach.seen.ended
+    fate = "never was accepted" if late == math.inf else f"was accepted only {late:.3f} s later"
     summary = (
         f"offset {breach.committed} was committed {seen:.3f} s into the run, past {history.place(breach.record)}, "
-        f"which was accepted {accepted}"
+        f"which {fate}"
     )
     return Finding(
         "OFF-1",

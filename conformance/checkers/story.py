@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from isolane.conformance.history_ledger import is_accepted
+from isolane.conformance.history import History
+from isolane.conformance.history_ledger import Attempt, is_accepted
+from isolane.conformance.history_values import Produced
 from isolane.conformance.tokens import ITEM_BITS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from isolane.conformance.history import History
-    from isolane.conformance.history_ledger import Attempt
-    from isolane.conformance.history_values import Produced
 
 MOST_ATTEMPTS = 12
 """Attempts told one by one; of more, the middle ones are counted."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
 from isolane.conformance.tokens import ITEM_BITS, Token, run_of, topic_of
 from isolane.conformance.verdict import Figure, Finding, Verdict
-
-if TYPE_CHECKING:
-    from isolane.conformance.history import History
 
 
 def check(history: History) -> list[Finding]:
@@ -39,9 +35,9 @@ def check(history: History) -> list[Finding]:
     if strays:
         return [_failed(history, strays, figures)]
     if len(reached) < 2:
-        summary = f"only {len(reached)} tenants' clusters saw records of their own: nothing could be mixed up"
+        summary = f"too few tenants' clusters saw records of their own to mix anything up: {len(reached)}"
         return [Finding("TEN-2", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
-    summary = f"{items - unmarked} items reached {len(reached)} tenants' clusters, each its own"
+    summary = f"every item was sent to its own tenant's cluster ({items - unmarked} items, {len(reached)} tenants)"
     return [Finding("TEN-2", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
@@ -54,7 +50,7 @@ def _failed(history: History, strays: dict[int, str], figures: dict[str, Figure]
         "TEN-2",
         history.scenario,
         Verdict.FAIL,
-        f"{len(strays)} records were sent to a foreign cluster; first {place}, owned by {owner}, at {cluster}'s",
+        f"records sent to a foreign cluster: {len(strays)}; first {place}, owned by {owner}, at {cluster}'s",
         figures=figures,
         evidence=tuple(str(Token.of_record(record)) for record in list(strays)[:10]),
         story=story(history, produced) if produced else (),

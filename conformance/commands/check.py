@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -14,9 +13,7 @@ from isolane.conformance.history import History, read_meta
 from isolane.conformance.history_files import META
 from isolane.conformance.report import table, yaml_report
 from isolane.conformance.result import Implementation, RunResult, ScenarioRun
-
-if TYPE_CHECKING:
-    from isolane.conformance.verdict import Finding
+from isolane.conformance.verdict import Finding
 
 
 @click.command()

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from isolane.conformance.requirements import CATALOGUE, Requirement, UnknownRequirementError, requirement
 from isolane.conformance.scenarios.catalogue import judging
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 @click.command()

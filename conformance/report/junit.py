@@ -7,16 +7,12 @@ scenario that did not declare to judge the requirement is a failure there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.result import RunResult, ScenarioRun
 from isolane.conformance.verdict import Finding, Outcome, Verdict, combine
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from isolane.conformance.result import RunResult, ScenarioRun
 
 NAME = "junit.xml"
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from rich import box
-from rich.console import Group
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from isolane.conformance.result import RunResult
 from isolane.conformance.verdict import Finding, Outcome, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import Console, RenderableType
-
-    from isolane.conformance.result import RunResult
 
 _STYLES = {
     Verdict.PASS: "green",
@@ -43,7 +37,7 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
     for outcome in result.with_verdict(Verdict.FAIL):
         for finding in outcome.findings:
             if finding.verdict is Verdict.FAIL:
-                yield _violation(result, finding)
+                yield _violation(result, outcome, finding)
     yield _table(result)
     for scenario in result.scenarios:
         if scenario.failure:
@@ -59,16 +53,17 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
     yield Text(result.headline, style="bold")
 
 
-def _violation(result: RunResult, finding: Finding) -> RenderableType:
+def _violation(result: RunResult, outcome: Outcome, finding: Finding) -> RenderableType:
     where = f"{finding.scenario}, {finding.case}" if finding.case else finding.scenario
-    title = Text.assemble((f"{finding.requirement} violated", _STYLES[Verdict.FAIL]), f" in {where}: {finding.summary}")
+    what = f"{finding.requirement} {'violated' if outcome.violates else 'not met (SHOULD)'}"
+    title = Text.assemble((what, _STYLES[Verdict.FAIL]), f" in {where}: {finding.summary}")
     story = Padding(Text("\n".join(finding.story)), (0, 0, 0, 4), expand=False)
     reproduce = Padding(Text(f"reproduce: {result.reproduce(finding.requirement)}"), (0, 0, 1, 2), expand=False)
     return Group(title, story, reproduce) if finding.story else Group(title, reproduce)
 
 
 def _table(result: RunResult) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("Requirement", no_wrap=True)
     table.add_column("Verdict", no_wrap=True)
     table.add_column("Scenario", overflow="fold")
@@ -94,7 +89,7 @@ def _verdict(verdict: Verdict) -> Text:
 
 
 def _seen(finding: Finding) -> Text:
-    figures = "\n".join(f"{name} {figure}" for name, figure in finding.figures.items())
+    figures = "\n".join(f"{name}: {figure}" for name, figure in finding.figures.items())
     if finding.verdict is Verdict.PASS:
         return Text(figures or finding.summary)
     return Text(f"{finding.summary}\n{figures}".rstrip())

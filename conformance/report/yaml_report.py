@@ -6,7 +6,8 @@ Its last key, ``complete: true``, is its footer: a report that was cut short lac
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -14,9 +15,6 @@ from pydantic import TypeAdapter, ValidationError
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.result import RunResult, suite_version
 from isolane.conformance.verdict import Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "report.yaml"
 SCHEMA = 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ class Story:
     samples: list[Line] = field(default_factory=list)
     events: list[Line] = field(default_factory=list)
     requests: int = 0
+    offsets: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def topic(self, tenant: str) -> int:
         """The number of the tenant's first topic."""
@@ -48,7 +51,8 @@ class Story:
     def produce(self, tenant: str, at: float, *, partition: int = 0, items: int = 1, phase: str = "load") -> Token:
         """Produce a record, acknowledged 2 ms after it was due; the token of its first item."""
         topic = self.topic(tenant)
-        offset = sum(line["topic"] == topic and line["partition"] == partition for line in self.produced)
+        offset = self.offsets[topic, partition]
+        self.offsets[topic, partition] += 1
         token = Token(RUN, topic, partition, offset)
         self.produced.append(
             {
@@ -69,7 +73,7 @@ class Story:
     def attempt(
         self,
         tenant: str,
-        tokens: list[Token | None],
+        tokens: Sequence[Token | None],
         at: float,
         *,
         took: float | None = 0.005,
@@ -167,7 +171,7 @@ def isolated(*, fault: str = "slow", healthy: int = 2, rate: float = 20) -> Stor
         made.attempt("sick", [stuck[0]], 110.1, status=429, items=None)
     else:
         made.attempt("sick", [stuck[0]], 110.1, took=5.0)
-    made.attempt("sick", [*stuck], 121)
+    made.attempt("sick", stuck, 121)
     for at in range(101, 127):
         done = [sum(line["topic"] == topic and line["acked"] < at - 1 for line in made.produced) for topic in range(3)]
         done[0] = min(done[0], round(rate) * 10) if at < 122 else len(stuck) + round(rate) * 10

@@ -1,0 +1,220 @@
+"""ISO-1 and ISO-3: what the healthy feel is judged, and only if there was something to feel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isolane.conformance.checkers import isolation
+from isolane.conformance.selftest.conformance.builders import Story, isolated
+from isolane.conformance.verdict import Finding, Verdict
+
+
+def judged(made: Story, folder: Path) -> Finding:
+    """The one finding on the one fault phase of a history."""
+    (finding,) = isolation.check(made.load(folder))
+    return finding
+
+
+def shift(made: Story, tenant: str, began: float, ended: float, until: float) -> None:
+    """Let everything that the tenant's cluster would have answered in [began, ended) be answered at `until`."""
+    moved = {
+        line["r"]
+        for line in made.attempts
+        if line["e"] == "arrived" and line["tenant"] == tenant and began <= line["at"] < ended
+    }
+    for line in made.attempts:
+        if line.get("r") in moved and line["e"] != "arrived":
+            line["at"] = until
+
+
+def drop(made: Story, tenant: str, began: float, ended: float) -> None:
+    """Let the requests that the tenant's cluster saw in [began, ended) never have been."""
+    gone = {
+        line["r"]
+        for line in made.attempts
+        if line["e"] == "arrived" and line["tenant"] == tenant and began <= line["at"] < ended
+    }
+    made.attempts = [line for line in made.attempts if line.get("r") not in gone]
+
+
+@pytest.mark.parametrize(
+    ("fault", "requirement"),
+    [("slow", "ISO-1"), ("trickle", "ISO-1"), ("pushback-429", "ISO-3"), ("pushback-items", "ISO-3")],
+)
+def test_isolation_holds_when_the_healthy_feel_nothing(tmp_path: Path, fault: str, requirement: str) -> None:
+    """Each kind of fault tries its own requirement, and the figures stand beside the verdict."""
+    finding = judged(isolated(fault=fault), tmp_path)
+    assert (finding.requirement, finding.verdict, finding.case) == (requirement, Verdict.PASS, f"fault:{fault}")
+    assert finding.figures["p99 delay"].value == pytest.approx(0.05)
+    assert finding.figures["longest gap"].value < 0.1
+    assert finding.figures["Jain's index"].value == pytest.approx(1, abs=0.01)
+    assert finding.figures["worst 5 s window / control's"].value == pytest.approx(1, abs=0.02)
+    assert finding.figures["control rate"].value == pytest.approx(40, rel=0.02)
+    assert finding.figures["fault bites"].value >= 1
+
+
+def test_a_healthy_tenant_that_waits_for_the_sick_one_is_a_violation(tmp_path: Path) -> None:
+    """Three seconds without an acceptance: rate, delay and gap say so, and the story tells of the slowest record."""
+    made = isolated()
+    shift(made, "h1", 112, 115, 115)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "healthy tenant h1: " in finding.summary
+    assert "fell to 0.4" in finding.summary
+    assert "p99 delay was 2.9" in finding.summary
+    assert "nothing accepted for 3.0 s" in finding.summary
+    assert finding.evidence[0] in finding.story[0]
+    assert "tenant h1" in finding.story[0]
+
+
+def test_a_stall_just_below_two_seconds_still_breaks_the_rate(tmp_path: Path) -> None:
+    """The bounds do not depend on one another."""
+    made = isolated()
+    shift(made, "h1", 112, 113.8, 113.8)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "nothing accepted" not in finding.summary
+
+
+def test_a_small_delay_that_the_bounds_allow_is_none(tmp_path: Path) -> None:
+    """400 ms more than the control's 50 is within control + 500 ms, and within a tenth of a window."""
+    made = isolated()
+    shift(made, "h0", 112, 112.4, 112.4)
+    assert judged(made, tmp_path).verdict is Verdict.PASS
+
+
+def test_records_that_are_delivered_only_after_the_fault_count_with_their_true_delay(tmp_path: Path) -> None:
+    """A stall cannot be hidden by the end of the phase."""
+    made = isolated()
+    shift(made, "h0", 119.2, 120.1, 124)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert finding.figures["p99 delay"].value == pytest.approx(4.8, abs=0.1)
+    assert "nothing accepted" not in finding.summary
+
+
+def test_records_that_are_never_accepted_have_an_endless_delay(tmp_path: Path) -> None:
+    """They are not left out of the quantile."""
+    made = isolated()
+    drop(made, "h0", 113, 113.4)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "endless" in finding.summary
+
+
+def test_the_fault_does_not_set_the_bound_that_it_is_held_against(tmp_path: Path) -> None:
+    """Records of the control that the fault holds up afterwards do not raise the control's delay."""
+    made = isolated()
+    shift(made, "h0", 109.7, 115, 115)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert finding.figures["control p99 delay"].value < 0.5
+
+
+def test_a_tenant_starved_throughout_is_unfair(tmp_path: Path) -> None:
+    """Jain's index sees what each tenant got of what it was offered."""
+    made = isolated(healthy=2)
+    drop(made, "h1", 110, 120)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert finding.figures["Jain's index"].value == pytest.approx(0.5, abs=0.05)
+    assert "Jain's index" in finding.summary
+
+
+def test_an_implementation_that_flushes_once_a_second_is_held_against_its_own_rhythm(tmp_path: Path) -> None:
+    """Windows that catch four or five flushes are no loss of rate, as the control has them too."""
+    made = isolated()
+    for second in range(100, 120):
+        for tenant in ("h0", "h1"):
+            shift(made, tenant, second, second + 1, second + 1)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.PASS
+    assert finding.figures["p99 delay"].value > 0.9
+
+
+@pytest.mark.parametrize("fault", ["slow", "pushback-429"])
+def test_a_fault_that_did_not_bite_proves_nothing(tmp_path: Path, fault: str) -> None:
+    """Without a request that was held or pushed back in the phase the verdict is inconclusive, not green."""
+    made = isolated(fault=fault)
+    drop(made, "sick", 110, 120)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "did not bite" in finding.summary
+
+
+def test_a_phase_without_an_injected_fault_proves_nothing(tmp_path: Path) -> None:
+    """The name of a phase is no fault."""
+    made = isolated()
+    made.events = [event for event in made.events if event["kind"] != "fault"]
+    assert "no fault was injected" in judged(made, tmp_path).summary
+
+
+def test_without_traffic_nothing_is_proven(tmp_path: Path) -> None:
+    """A healthy tenant that nothing was produced for cannot have suffered."""
+    made = isolated()
+    made.produced = [line for line in made.produced if line["topic"] != 1]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "tenant h0 was offered fewer than 20 records" in finding.summary
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("load_lag", 0.3), ("sampler_gap", 1.5)])
+@pytest.mark.parametrize("at", [105, 115])
+def test_a_starved_harness_judges_nobody(tmp_path: Path, name: str, seconds: float, at: float) -> None:
+    """Neither in the control nor in the fault; even where the figures look like a violation."""
+    made = isolated()
+    shift(made, "h1", 112, 115, 115)
+    made.event(at, "harness", name, seconds=seconds)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "starved" in finding.summary
+
+
+def test_a_harness_starved_elsewhere_does_no_harm(tmp_path: Path) -> None:
+    """Only the two phases that are compared matter."""
+    made = isolated()
+    made.event(123, "harness", "load_lag", seconds=2.0)
+    assert judged(made, tmp_path).verdict is Verdict.PASS
+
+
+def test_without_a_control_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
+    """A history of a fault alone is inconclusive."""
+    made = isolated()
+    made.events[0]["name"] = "ready"
+    assert "no control" in judged(made, tmp_path).summary
+
+
+def test_a_control_that_was_not_steady_measures_nothing(tmp_path: Path) -> None:
+    """Otherwise a bad control would excuse any fault."""
+    made = isolated()
+    shift(made, "h1", 102, 106, 106)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "tenant h1 was not steady in the control" in finding.summary
+
+
+def test_a_fault_phase_that_was_cut_short_is_inconclusive(tmp_path: Path) -> None:
+    """The run may have ended because of the harness."""
+    made = isolated()
+    made.events = [event for event in made.events if event["at"] < 120]
+    assert "the run ended in fault:slow" in judged(made, tmp_path).summary
+
+
+def test_a_fault_phase_of_a_moment_is_inconclusive(tmp_path: Path) -> None:
+    """Shorter than the gap that it must not have."""
+    made = isolated()
+    made.phase("heal:slow", 111)
+    assert "lasted 1.0 s" in judged(made, tmp_path).summary
+
+
+def test_phases_of_kinds_not_known_are_left_to_others(tmp_path: Path) -> None:
+    """A checker says nothing about what it does not judge."""
+    made = isolated(fault="mixed")
+    assert isolation.check(made.load(tmp_path)) == []
+
+
+def test_a_scenario_without_healthy_tenants_is_inconclusive(tmp_path: Path) -> None:
+    """Nobody could have felt anything."""
+    assert "no healthy tenant" in judged(isolated(healthy=0), tmp_path).summary

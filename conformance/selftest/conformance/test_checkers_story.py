@@ -1,0 +1,74 @@
+"""The story of a record tells what happened to it, in order, and no more than one can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isolane.conformance.checkers.story import MOST_ATTEMPTS, story
+from isolane.conformance.selftest.conformance import builders
+from isolane.conformance.tokens import Token
+
+
+def test_a_story_has_everything_that_happened_to_the_record_in_order(tmp_path: Path) -> None:
+    """Birth, attempts with their answers, the commits around it, deaths and faults; times from its acknowledgement."""
+    made = builders.story()
+    made.produce("h0", 0)
+    token = made.produce("h0", 10, items=2, phase="control")
+    both = [token, Token(token.run, token.topic, 0, token.sequence, 1)]
+    made.attempt("h0", both, 10.1, status=503, items=None)
+    made.event(10.5, "fault", "mixed", tenant="sick", script={})
+    made.attempt("h0", both, 11.002, items=[201, 429])
+    made.event(11.5, "process", "killed", member=0, pid=1, code=-9)
+    made.attempt("h0", both, 12.002, took=None)
+    made.attempts.append({"e": "closed", "r": 3, "at": 12.1, "how": "client_gone"})
+    made.attempt("h0", both, 13.002, items=[409, 201], how="lost")
+    made.commit(9, {"1/0": 1})
+    made.commit(14.002, {"1/0": 2})
+    made.commit(15, {"1/0": 2})
+    history = made.load(tmp_path)
+    assert story(history, history.produced[1]) == (
+        f"{token} = managed_otlp.logs.h0/0@1, 2 items, tenant h0",
+        "   -1.002 s  committed offset 1 observed: not past this record",
+        "   -0.002 s  scheduled (control)",
+        "   +0.000 s  acknowledged by Kafka",
+        "   +0.098 s  request 1 to h0's cluster: 503 after 0.005 s",
+        "   +0.498 s  fault mixed at sick's cluster",
+        "   +1.000 s  request 2 to h0's cluster: 200, its items 201/429, 1 of 2 accepted after 0.005 s",
+        "   +1.498 s  member 0 killed",
+        "   +2.000 s  request 3 to h0's cluster: no answer, then client_gone",
+        "   +3.000 s  request 4 to h0's cluster: 200, its items 201/409, 2 of 2 accepted after 0.005 s, then lost",
+        "   +4.000 s  committed offset 2 observed: past this record",
+    )
+
+
+def test_a_record_that_was_tried_for_ever_keeps_a_short_story(tmp_path: Path) -> None:
+    """The first and the last attempts are told, those between are counted."""
+    made = builders.story()
+    token = made.produce("h0", 0)
+    for number in range(100):
+        made.attempt("h0", [token], 1 + number, status=429, items=None)
+    history = made.load(tmp_path)
+    lines = story(history, history.produced[0])
+    told = [line for line in lines if "request " in line]
+    assert len(told) == MOST_ATTEMPTS
+    assert "request 1 " in told[0]
+    assert "request 100 " in told[-1]
+    assert any("… 88 more attempts" in line for line in lines)
+    assert "never accepted" in lines[-1]
+
+
+def test_a_record_that_nothing_happened_to_has_a_story_too(tmp_path: Path) -> None:
+    """Produced, and never seen again."""
+    made = builders.story()
+    made.produce("h0", 0)
+    made.commit(1, {"1/0": 0})
+    made.meta["topics"][1]["tenant"] = None
+    history = made.load(tmp_path)
+    lines = story(history, history.produced[0])
+    assert lines[0].endswith("1 item, owned by no tenant")
+    assert [line.split("  ")[-1] for line in lines[1:]] == [
+        "scheduled (load)",
+        "acknowledged by Kafka",
+        "committed offset 0 observed: not past this record",
+        "end of the history: never accepted",
+    ]

@@ -1,0 +1,70 @@
+"""A run's result says in one sentence what it found, and how to see it again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.result import Implementation
+from isolane.conformance.selftest.conformance.results import DOUBTED, FAILED, STARVED, result
+from isolane.conformance.verdict import ExitCode, Verdict
+
+
+def test_there_is_an_outcome_for_every_requirement_of_the_catalogue() -> None:
+    """What was not judged, and what is not claimed, is never hidden."""
+    outcomes = result(FAILED, DOUBTED).outcomes
+    assert [outcome.requirement.id for outcome in outcomes] == list(CATALOGUE.requirements)
+    verdicts = {outcome.requirement.id: outcome.verdict for outcome in outcomes}
+    assert verdicts["ISO-1"] is Verdict.FAIL
+    assert verdicts["ISO-3"] is Verdict.INCONCLUSIVE
+    assert verdicts["DEL-1"] is Verdict.PASS
+    assert verdicts["ISO-5"] is Verdict.NOT_JUDGED
+    assert verdicts["LIM-1"] is Verdict.NOT_CLAIMED
+
+
+def test_a_scope_leaves_out_what_was_not_asked_for() -> None:
+    """With --only the verdict is about those alone."""
+    scoped = replace(result(FAILED), scope=("DEL-1",))
+    assert [outcome.requirement.id for outcome in scoped.outcomes] == ["DEL-1"]
+    assert scoped.exit_code is ExitCode.CONFORMS
+
+
+def test_the_headline_counts_everything() -> None:
+    """Who, what and how deep, in one sentence."""
+    assert result().headline.startswith("reference 1.2.3 conforms at depth smoke: 3 passed, ")
+    assert ", 12 not claimed" in result().headline or "not claimed" in result().headline
+    assert result(FAILED, DOUBTED).headline.startswith(
+        "reference 1.2.3 does not conform at depth smoke: 1 passed, 1 failed, 1 inconclusive, "
+    )
+
+
+@pytest.mark.parametrize(
+    ("failure", "harness_failed", "expected"),
+    [("no canary came through", False, ExitCode.INCONCLUSIVE), ("the disk is full", True, ExitCode.HARNESS_FAILED)],
+)
+def test_a_scenario_that_was_not_completed_is_never_green(
+    failure: str, expected: ExitCode, *, harness_failed: bool
+) -> None:
+    """Whose fault it was decides the exit code."""
+    whole = result()
+    broken = replace(whole.scenarios[1], failure=failure, harness_failed=harness_failed)
+    assert replace(whole, scenarios=(whole.scenarios[0], broken)).exit_code is expected
+
+
+def test_doubts_about_the_harness_colour_no_verdict_on_their_own() -> None:
+    """Those that matter make the requirement concerned inconclusive themselves."""
+    assert result(STARVED).exit_code is ExitCode.CONFORMS
+    assert result(STARVED).harness == (STARVED,)
+
+
+def test_the_reproduce_line_is_a_command_that_a_shell_understands() -> None:
+    """Also when the descriptor's path has a space in it."""
+    assert result().reproduce("ISO-1") == "isolane verify reference --depth smoke --seed 7 --only ISO-1"
+    odd = replace(result(), implementation=Implementation("x", "1", "my files/x.toml", ""), scope=("DEL-1", "OFF-1"))
+    assert shlex.split(odd.reproduce())[2:] == [
+        *("my files/x.toml", "--depth", "smoke", "--seed", "7"),
+        *("--only", "DEL-1", "--only", "OFF-1"),
+    ]
