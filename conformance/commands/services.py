@@ -12,10 +12,10 @@ from isolane.fixtures.services import background
 def command() -> None:
     """Keep a Kafka running between runs.
 
-    `isolane verify` starts its own and needs none of this; with one that runs already, pass its address.
+    `isolane verify` starts its own and needs none of this; one that runs already is passed by its address.
 
     \b
-    isolane verify reference --kafka "$(isolane services up)"
+    isolane verify reference --services kafka=external:$(isolane services up)
     """
 
 
