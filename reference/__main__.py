@@ -54,7 +54,7 @@ def _program(config: Config, runtime: Runtime) -> Program:
         return KafkaGroupConsumer(config.kafka, config.subscription, owner, runtime)
 
     clusters = {name: Exporter(tenant.elasticsearch, runtime) for name, tenant in config.tenants.items()}
-    return Program(config, runtime, connect, clusters, DeadLetters(config, runtime))
+    return Program(config, runtime, connect, clusters, DeadLetters(config))
 
 
 def _crash(thread: str, error: Exception) -> None:
