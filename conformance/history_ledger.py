@@ -102,7 +102,7 @@ class AcceptedIndex:
         self._times: dict[int, float] = {}
 
     def add(self, attempt: Attempt) -> None:
-        """Take in an answered attempt; one without an answer, or answered as a whole, changes nothing."""
+        """Take in an attempt, in the order of answers; one not answered, or answered as a whole, changes nothing."""
         if attempt.answered is None or attempt.statuses is None:
             return
         for token, status in attempt.items():
@@ -133,7 +133,7 @@ class AcceptedIndex:
         mask = self._masks.get(record, 0)
         if not mask & bit:
             self._masks[record] = mask | bit
-            self._times[record] = max(at, self._times.get(record, at))
+            self._times[record] = at
 
 
 class Ledger:

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from isolane.conformance.checkers import isolation
+from isolane.conformance.checkers.isolation import Comparison, Reading
+from isolane.conformance.checkers.rates import Gap, Window
+from isolane.conformance.history_values import Produced
 from isolane.conformance.selftest.conformance.builders import Story, isolated
+from isolane.conformance.tokens import Token
 from isolane.conformance.verdict import Finding, Verdict
 
 
@@ -15,6 +19,12 @@ def judged(made: Story, folder: Path) -> Finding:
     """The one finding on the one fault phase of a history."""
     (finding,) = isolation.check(made.load(folder))
     return finding
+
+
+def reading(*, p99: float = 0.0, share: float = 1.0) -> Reading:
+    """What a tenant felt, as far as a comparison needs it."""
+    record = Produced(Token(1, 1, 0, 0).record, 1, 0, 0, 1, 1, 0.0, 0.0, 0.0, "control")
+    return Reading("h0", 100, share, Window(0, 5, 100, round(100 * share)), p99, Gap(0, 0), record)
 
 
 def shift(made: Story, tenant: str, began: float, ended: float, until: float) -> None:
@@ -111,6 +121,46 @@ def test_the_fault_does_not_set_the_bound_that_it_is_held_against(tmp_path: Path
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert finding.figures["control p99 delay"].value < 0.5
+    assert "p99 delay was 4.9" in finding.summary
+
+
+@pytest.mark.parametrize(("control", "bound"), [(0.05, 0.55), (0.25, 0.75), (1.0, 3.0)])
+def test_the_delay_that_is_allowed_grows_with_the_control(control: float, bound: float) -> None:
+    """The larger of three times the control's, and half a second more."""
+    assert Comparison(reading(p99=control), reading(p99=0)).delay_bound == pytest.approx(bound)
+
+
+@pytest.mark.parametrize(("control", "fault", "ratio"), [(1.0, 0.9, 0.9), (0.8, 0.8, 1.0), (1.5, 0.95, 0.95)])
+def test_rates_are_held_against_the_controls_own_worst_window(control: float, fault: float, ratio: float) -> None:
+    """But a control that worked off a backlog sets no higher bar than keeping up."""
+    assert Comparison(reading(share=control), reading(share=fault)).ratio == pytest.approx(ratio)
+
+
+def test_a_gap_begins_when_kafka_has_the_records(tmp_path: Path) -> None:
+    """While Kafka itself stalls the implementation has nothing to deliver; the delay still counts from the schedule."""
+    made = isolated()
+    shift(made, "h0", 112, 115, 115)
+    for line in made.produced:
+        if line["topic"] == made.topic("h0") and 112 <= line["scheduled"] < 115:
+            line["acked"] = 114.9
+    history = made.load(tmp_path)
+    phase = history.phase("fault:slow")
+    assert phase is not None
+    felt = isolation.read(history, phase, "h0")
+    assert felt is not None
+    assert felt.gap.seconds < 0.2
+    assert felt.p99 > 2.5
+
+
+def test_a_tenant_that_the_fault_was_injected_for_is_not_among_the_healthy(tmp_path: Path) -> None:
+    """Whatever its part in the scenario."""
+    made = isolated()
+    made.event(110, "fault", "slow", tenant="h1")
+    made.event(120, "heal", "slow", tenant="h1")
+    shift(made, "h1", 112, 115, 115)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.PASS
+    assert "healthy tenants (1)" in finding.summary
 
 
 def test_a_tenant_starved_throughout_is_unfair(tmp_path: Path) -> None:

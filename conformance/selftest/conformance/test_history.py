@@ -237,8 +237,10 @@ def test_what_another_tenant_or_another_run_accepts_does_not_count(tmp_path: Pat
     made = story()
     token = made.produce("h0", 1)
     made.attempt("h1", [token], 1.1)
-    made.attempt("h0", [Token(RUN + 1, token.topic, token.partition, token.sequence)], 1.2)
+    stranger = Token(RUN + 1, token.topic, token.partition, token.sequence)
+    made.attempt("h0", [stranger], 1.2)
     history = made.load(tmp_path)
+    assert not history.accepted.has_item(stranger.number)
     assert history.accepted_at(history.produced[0]) == math.inf
 
 
