@@ -51,10 +51,12 @@ class DeadLetters:
         target = self._topic_for(topic)
         headers = {"topic": topic, "partition": str(partition), "offset": str(offset), "reason": reason}
         try:
+            producer = self._connected()
             self._ensure(target)
-            self._connected().send(
+            written = producer.send(
                 target, value, headers=[(name, text.encode(errors="replace")) for name, text in headers.items()]
-            ).get(timeout=_PATIENCE / 1000 + 1)  # longer than the delivery takes to fail by itself
+            )
+            written.get(timeout=_PATIENCE / 1000 + 1)  # longer than the delivery takes to fail by itself
         except KafkaError as error:
             self._topics.discard(target)
             raise DeadLetterUnavailable(f"{target}: {error}") from error
