@@ -194,6 +194,14 @@ def test_a_fault_that_did_not_bite_proves_nothing(tmp_path: Path, fault: str) ->
     assert "did not bite" in finding.summary
 
 
+def test_a_fault_must_have_bitten_each_tenant_that_it_was_injected_for(tmp_path: Path) -> None:
+    """One that was spared does not hide behind another."""
+    made = isolated()
+    made.event(110, "fault", "slow", tenant="h1")
+    made.event(120, "heal", "slow", tenant="h1")
+    assert "did not bite" in judged(made, tmp_path).summary
+
+
 def test_a_phase_without_an_injected_fault_proves_nothing(tmp_path: Path) -> None:
     """The name of a phase is no fault."""
     made = isolated()
