@@ -1,0 +1,465 @@
+"""All grants: who is sent for, when, and what is learnt from it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from isolane.conformance.selftest.reference.fakes import FakeLane, answer, ids, pieces, reply
+from isolane.reference.backoff import Backoff
+from isolane.reference.config import Limiter, Retry
+from isolane.reference.limiter import Dispatcher
+from isolane.reference.outcome import Outcome
+
+if TYPE_CHECKING:
+    from isolane.reference.limiter import Grant
+
+ACCEPTED, RETRYABLE, TOO_LARGE = Outcome.ACCEPTED, Outcome.RETRYABLE, Outcome.TOO_LARGE
+RETRY = Retry.model_validate({"initial_interval": "200ms", "max_interval": "30s", "jitter": 0.0})
+LIMITER = Limiter.model_validate({"floor": 1, "ceiling": 4, "slow_after": "2s", "probation_slots": 3})
+WORKERS, FLUSH_BYTES, TIMEOUT = 8, 100, 30.0
+
+
+def dispatcher(limiter: Limiter = LIMITER, workers: int = WORKERS) -> Dispatcher:
+    """Return a dispatcher without jitter."""
+    backoff = Backoff(RETRY, lambda: 0.0)
+    return Dispatcher(limiter, backoff, workers=workers, flush_bytes=FLUSH_BYTES, timeout=TIMEOUT)
+
+
+class Bench:
+    """A dispatcher with a clock, and whoever does what it decides."""
+
+    def __init__(self, limiter: Limiter = LIMITER, workers: int = WORKERS) -> None:
+        """Begin at second 100."""
+        self.dispatcher = dispatcher(limiter, workers)
+        self.now = 100.0
+        self.open: list[Grant] = []
+        self.lanes: dict[str, FakeLane] = {}
+
+    def lane(self, tenant: str) -> FakeLane:
+        """Return the one lane of a tenant."""
+        return self.lanes.setdefault(tenant, FakeLane(tenant))
+
+    def submit(self, tenant: str, records: int = 1) -> list[str]:
+        """Submit records of one document each, each as large as a flush may be; return their ids."""
+        own = pieces(records, size=FLUSH_BYTES)
+        self.dispatcher.submit(self.lane(tenant), own, self.now)
+        return ids(own)
+
+    def decide(self) -> list[Grant]:
+        """Decide, and begin what was granted."""
+        grants, _ = self.dispatcher.decide(self.now)
+        self.open += grants
+        return grants
+
+    def settle(self, grant: Grant, outcome: Outcome, after: float = 0.01, retry_after: float | None = None) -> None:
+        """End an attempt with the same outcome for all that was sent, so many seconds from now."""
+        self.now += after
+        self.dispatcher.settle(grant, answer(outcome, grant.flush, retry_after), self.now)
+        self.open.remove(grant)
+
+    def prove(self, *tenants: str, cap: int = 1) -> None:
+        """Let tenants succeed until they have that cap; nothing of theirs waits or is open afterwards."""
+        for tenant in tenants:
+            while not self.open and (self.dispatcher.at_risk(tenant) or self.dispatcher.cap(tenant) < cap):
+                self.submit(tenant, self.dispatcher.cap(tenant))
+                for grant in self.decide():
+                    self.settle(grant, ACCEPTED)
+
+    def tenants(self, grants: list[Grant]) -> list[str]:
+        """Return for whom grants are."""
+        return [grant.flush.lane.tenant for grant in grants]
+
+
+class Traffic(RuleBasedStateMachine):
+    """Work of three tenants, all kinds of replies, lost lanes and time, in any sequence."""
+
+    TENANTS = "abc"
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.dispatcher = dispatcher()
+        self.now = 0.0
+        self.lanes = {tenant: FakeLane(tenant) for tenant in self.TENANTS}
+        self.open: list[Grant] = []
+        self.waiting: set[str] = set()
+        self.again: float | None = None
+
+    def decide(self) -> None:
+        """Decide, as the caller does after every change, and judge each grant."""
+        grants, self.again = self.dispatcher.decide(self.now)
+        for grant in grants:
+            tenant = grant.flush.lane.tenant
+            own = set(ids(grant.flush))
+            assert own <= self.waiting, "what is sent was waiting, and nothing is sent twice at once"
+            self.waiting -= own
+            self.open.append(grant)
+            assert sum(piece.size for piece in grant.flush.pieces) <= FLUSH_BYTES or len(grant.flush.pieces) == 1
+            assert 0 < grant.timeout <= TIMEOUT
+            assert self.dispatcher.slots(tenant) <= self.dispatcher.cap(tenant), "LIM-3, LIM-8"
+            if self.dispatcher.at_risk(tenant):
+                risky = [other for other in self.open if self.dispatcher.at_risk(other.flush.lane.tenant)]
+                assert len(risky) <= LIMITER.probation_slots, "ISO-5"
+        assert self.again is None or self.again > self.now
+
+    @rule(tenant=st.sampled_from(TENANTS), records=st.integers(1, 4), size=st.sampled_from([10, 60, 150]))
+    def submit(self, tenant: str, records: int, size: int) -> None:
+        """Records come."""
+        own = pieces(records, documents=2, size=size)
+        self.waiting.update(ids(own))
+        self.dispatcher.submit(self.lanes[tenant], own, self.now)
+        self.decide()
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data(), elapsed=st.sampled_from([0.01, 0.5, 3.0]), retry_after=st.sampled_from([None, 5.0]))
+    def settle(self, data: st.DataObject, elapsed: float, retry_after: float | None) -> None:
+        """An attempt ends, with an outcome for the whole or for each document."""
+        self.now += elapsed
+        grant = self.open.pop(data.draw(st.integers(0, len(self.open) - 1)))
+        own = ids(grant.flush)
+        whole = data.draw(st.sampled_from([None, *Outcome]))
+        if whole:
+            said = answer(whole, grant.flush, retry_after)
+        else:
+            items = st.lists(st.sampled_from(list(Outcome)), min_size=len(own), max_size=len(own))
+            said = reply(*data.draw(items), retry_after=retry_after)
+        division, abandoned = self.dispatcher.settle(grant, said, self.now)
+        assert sorted(ids(division.accepted) + ids([part for part, _ in division.condemned]) + ids(division.left)) == (
+            sorted(own)
+        )
+        if grant.flush.lane.closed:
+            assert ids(abandoned) == ids(division.left)
+        else:
+            assert not abandoned
+            self.waiting.update(ids(division.left))
+        self.decide()
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        """A worker finds the lane of its grant closed, and does not begin."""
+        grant = self.open.pop(data.draw(st.integers(0, len(self.open) - 1)))
+        self.dispatcher.cancel(grant)
+        self.decide()
+
+    @rule(tenant=st.sampled_from(TENANTS))
+    def lose(self, tenant: str) -> None:
+        """A partition is lost, and assigned again."""
+        lane = self.lanes[tenant]
+        lane.closed = True
+        dropped = ids(self.dispatcher.drop(lane))
+        assert set(dropped) <= self.waiting
+        self.waiting.difference_update(dropped)
+        self.lanes[tenant] = FakeLane(tenant)
+        self.decide()
+
+    @precondition(lambda self: self.again is not None)
+    @rule()
+    def come_again(self) -> None:
+        """The time comes that the last decision named."""
+        assert self.again is not None
+        self.now = self.again
+        self.decide()
+
+    @invariant()
+    def is_bounded(self) -> None:
+        """No more attempts are open than there are workers, and each tenant's are counted."""
+        assert len(self.open) <= WORKERS
+        for tenant in self.TENANTS:
+            assert self.dispatcher.slots(tenant) == sum(grant.flush.lane.tenant == tenant for grant in self.open)
+            assert LIMITER.floor <= self.dispatcher.cap(tenant) <= LIMITER.ceiling
+
+    @invariant()
+    def is_never_stuck(self) -> None:
+        """While something waits, an attempt is open or there is a time to ask again: nothing waits for ever."""
+        assert not self.waiting or self.open or self.again is not None
+
+    def teardown(self) -> None:
+        """With all clusters well, everything that waits is delivered, and no slot is left held."""
+        for _ in range(10_000):
+            if self.open:
+                grant = self.open.pop()
+                self.now += 0.01
+                self.dispatcher.settle(grant, answer(ACCEPTED, grant.flush), self.now)
+            elif self.again is not None:
+                self.now = self.again
+            else:
+                break
+            self.decide()
+        assert not self.waiting
+        assert not self.open
+
+
+TestTraffic = Traffic.TestCase
+TestTraffic.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_begins_at_once_with_the_floor() -> None:
+    """LIM-1: the first concurrency at a tenant's cluster is the floor, and work that comes is sent at once."""
+    bench = Bench()
+    sent = bench.submit("a", 3)
+    (grant,) = bench.decide()
+    assert ids(grant.flush) == sent[:1]
+
+
+def test_forms_a_flush_at_the_grant() -> None:
+    """What waited while the tenant held its cap goes together: large flushes under back-pressure."""
+    bench = Bench()
+    bench.submit("a")
+    (first,) = bench.decide()
+    small = pieces(12, size=10)
+    bench.dispatcher.submit(bench.lane("a"), small, bench.now)
+    assert not bench.decide()
+    bench.settle(first, ACCEPTED)
+    second, third = bench.decide()
+    assert ids(second.flush) == ids(small[:10])
+    assert ids(third.flush) == ids(small[10:])
+
+
+def test_rises_to_the_ceiling_under_load() -> None:
+    """LIM-2: a tenant whose cluster keeps up is granted more and more, up to the ceiling."""
+    bench = Bench()
+    bench.submit("a", 30)
+    seen = set()
+    while bench.decide() or bench.open:
+        seen.add(bench.dispatcher.slots("a"))
+        bench.settle(bench.open[0], ACCEPTED)
+    assert max(seen) == LIMITER.ceiling
+
+
+def test_a_slow_attempt_counts_while_it_is_open() -> None:
+    """LIM-3: the cap is halved when an attempt is older than `slow_after`, not only when it ends; and once."""
+    bench = Bench()
+    bench.prove("a", cap=4)
+    bench.submit("a", 5)
+    assert len(bench.decide()) == 4
+    bench.settle(bench.open[0], ACCEPTED, after=1.0)
+    bench.now += 1.5
+    assert not bench.decide()
+    assert bench.dispatcher.cap("a") == 2
+    assert bench.dispatcher.at_risk("a")
+    for grant in list(bench.open):
+        bench.settle(grant, ACCEPTED)
+    assert bench.dispatcher.cap("a") == 2
+
+
+def test_free_workers_go_to_who_holds_least() -> None:
+    """Max-min fairness: with few workers free, a tenant with none under way comes before one with many."""
+    bench = Bench(LIMITER, workers=4)
+    bench.prove("greedy", "modest", cap=3)
+    bench.submit("greedy", 10)
+    assert len(bench.decide()) == 3
+    bench.submit("greedy", 1)
+    bench.submit("modest", 5)
+    assert bench.tenants(bench.decide()) == ["modest"]
+    bench.settle(bench.open[0], ACCEPTED)
+    assert bench.tenants(bench.decide()) == ["modest"]
+
+
+def test_equals_take_turns() -> None:
+    """Among tenants that hold as many slots, the one is next whose turn is longest ago."""
+    bench = Bench(LIMITER.model_copy(update={"ceiling": 1}), workers=2)
+    bench.prove("a", "b", "c", "d")
+    for tenant in "abcd":
+        bench.submit(tenant, 3)
+        bench.now += 0.1
+    order = bench.tenants(bench.decide())
+    while bench.open:
+        bench.settle(bench.open[0], ACCEPTED)
+        order += bench.tenants(bench.decide())
+    assert order == list("abcd" * 3)
+
+
+def test_tenants_at_risk_share_a_part_of_the_workers() -> None:
+    """ISO-5: however many tenants do badly, together they hold a few workers, and the healthy find the others free."""
+    bench = Bench()
+    sick = [f"s{number}" for number in range(6)]
+    bench.prove("h", *sick)
+    for tenant in sick:
+        bench.submit(tenant, 2)
+    for grant in bench.decide():
+        bench.settle(grant, RETRYABLE, after=0.0)
+    bench.now += 60
+    probes = bench.decide()
+    assert len(probes) == LIMITER.probation_slots - 1
+    bench.submit("h")
+    assert bench.tenants(bench.decide()) == ["h"]
+
+
+def test_probes_go_to_the_least_recently_probed() -> None:
+    """LIM-4: among tenants at risk, none is forgotten: probes go round."""
+    bench = Bench()
+    sick = [f"s{number}" for number in range(5)]
+    for tenant in sick:
+        bench.submit(tenant, 1)
+    probed = bench.tenants(bench.decide())
+    while len(probed) < 30:
+        if bench.open:
+            bench.settle(bench.open[0], RETRYABLE, after=1.0)
+        else:
+            _, again = bench.dispatcher.decide(bench.now)
+            assert again is not None
+            bench.now = again
+        probed += bench.tenants(bench.decide())
+    assert {tenant: probed.count(tenant) for tenant in sick} == dict.fromkeys(sick, 6)
+
+
+def test_a_new_tenant_does_not_wait_behind_black_holes() -> None:
+    """ISO-5: a probe is kept for tenants never tried, while others hold all that is left for those at risk."""
+    bench = Bench()
+    for tenant in ("s1", "s2", "s3"):
+        bench.submit(tenant)
+    for grant in bench.decide():
+        bench.settle(grant, RETRYABLE)
+    bench.now += 60
+    assert len(bench.decide()) == LIMITER.probation_slots - 1
+    bench.submit("new")
+    assert bench.tenants(bench.decide()) == ["new"]
+
+
+def test_deadlines_of_probes_double_and_learn() -> None:
+    """Probes begin with a deadline of `slow_after`, double it each time it runs out, and keep one that sufficed."""
+    bench = Bench()
+    bench.submit("s")
+    seen = []
+    for _ in range(4):
+        while not bench.decide():
+            bench.now += 1.0
+        (grant,) = bench.open
+        seen.append(grant.timeout)
+        bench.settle(grant, RETRYABLE, after=grant.timeout)
+    assert seen == [2.0, 4.0, 8.0, 16.0]
+    while not bench.decide():
+        bench.now += 1.0
+    bench.settle(bench.open[0], ACCEPTED, after=20.0)
+    bench.submit("s")
+    (grant,) = bench.decide()
+    assert grant.timeout == TIMEOUT
+    bench.settle(grant, ACCEPTED, after=0.1)
+    assert not bench.dispatcher.at_risk("s")
+
+
+def test_retries_wait_outside_the_workers_and_longer_each_time() -> None:
+    """DEL-7: a refused flush holds no slot while it waits, and waits twice as long after each attempt."""
+    bench = Bench()
+    bench.prove("a")
+    sent = bench.submit("a")
+    (grant,) = bench.decide()
+    gaps = []
+    for _ in range(5):
+        bench.settle(grant, RETRYABLE)
+        assert bench.dispatcher.slots("a") == 0
+        ended = bench.now
+        assert not bench.decide()
+        _, again = bench.dispatcher.decide(bench.now)
+        assert again is not None
+        bench.now = again
+        (grant,) = bench.decide()
+        assert ids(grant.flush) == sent
+        gaps.append(round(bench.now - ended, 6))
+    assert gaps == [0.2, 0.4, 0.8, 1.6, 3.2]
+
+
+@pytest.mark.parametrize("outcome", [RETRYABLE, Outcome.ENVIRONMENT])
+def test_retry_after_is_honoured(outcome: Outcome) -> None:
+    """DEL-7: nothing is sent to a cluster before the time that it asked for, fresh work included."""
+    bench = Bench()
+    bench.prove("a")
+    bench.submit("a")
+    bench.settle(bench.decide()[0], outcome, retry_after=7.0)
+    bench.submit("a")
+    grants, again = bench.dispatcher.decide(bench.now)
+    assert (grants, again) == ([], bench.now + 7.0)
+
+
+def test_one_refused_flush_does_not_block_the_line() -> None:
+    """Refused items stand aside until they are due; then they come first, for they are the oldest."""
+    bench = Bench()
+    bench.prove("a")
+    own = pieces(2, size=10)
+    bench.dispatcher.submit(bench.lane("a"), own, bench.now)
+    (grant,) = bench.decide()
+    bench.open.remove(grant)
+    bench.dispatcher.settle(grant, reply(ACCEPTED, RETRYABLE), bench.now + 0.01)
+    fresh = bench.submit("a", 4)
+    first, second = bench.decide()
+    assert ids(first.flush) + ids(second.flush) == fresh[:2]
+    bench.settle(first, ACCEPTED, after=0.5)
+    assert ids(bench.decide()[0].flush) == ids(own[1:])
+
+
+def test_a_cluster_that_accepts_nothing_is_left_alone_for_longer_and_longer() -> None:
+    """ISO-10: probes of one tenant back off, fresh work included, so that no cluster in trouble is met by a herd."""
+    bench = Bench()
+    bench.submit("s", 30)
+    times = []
+    while bench.now < 160:
+        for grant in bench.decide():
+            times.append(bench.now)
+            bench.settle(grant, RETRYABLE)
+        bench.now += 0.01
+    gaps = [after - before for before, after in pairwise(times)]
+    assert len(times) < 12
+    assert gaps == sorted(gaps)
+
+
+def test_recovery_makes_what_waited_due() -> None:
+    """ISO-7: when a cluster that accepted nothing accepts again, nothing waits for the rest of its delay."""
+    bench = Bench()
+    bench.submit("s", 20)
+    while bench.now < 160:
+        for grant in bench.decide():
+            bench.settle(grant, RETRYABLE)
+        bench.now += 0.1
+    while not bench.decide():
+        bench.now += 0.1
+    while bench.open:
+        bench.settle(bench.open[0], ACCEPTED, after=0.05)
+        bench.decide()
+    healed = bench.dispatcher.decide(bench.now)
+    assert healed == ([], None)
+
+
+def test_halves_are_sent_at_once_and_keep_their_turn() -> None:
+    """DEL-4: a flush refused as too large comes back in halves, before younger work, and without delay."""
+    bench = Bench()
+    bench.prove("a")
+    own = pieces(4, size=25)
+    bench.dispatcher.submit(bench.lane("a"), own, bench.now)
+    (grant,) = bench.decide()
+    bench.submit("a", 3)
+    bench.decide()
+    bench.settle(grant, TOO_LARGE)
+    (first,) = bench.decide()
+    assert ids(first.flush) == ids(own[:2])
+    bench.settle(first, ACCEPTED)
+    assert ids(bench.decide()[0].flush) == ids(own[2:])
+
+
+def test_environment_errors_say_nothing_of_the_load() -> None:
+    """ISO-6: items refused by a blocked index leave the cap and the health of the tenant as they are."""
+    bench = Bench()
+    bench.prove("a", cap=4)
+    own = pieces(4, size=25)
+    bench.dispatcher.submit(bench.lane("a"), own, bench.now)
+    (grant,) = bench.decide()
+    bench.dispatcher.settle(grant, reply(*[Outcome.ENVIRONMENT] * 4), bench.now + 0.01)
+    assert bench.dispatcher.cap("a") == 4
+    assert not bench.dispatcher.at_risk("a")
+
+
+def test_one_tenant_never_changes_the_cap_of_another() -> None:
+    """LIM-6: whatever happens to one tenant, the caps of the others stay."""
+    bench = Bench()
+    bench.prove("a", "b", cap=4)
+    bench.submit("a", 8)
+    for grant in bench.decide():
+        bench.settle(grant, RETRYABLE)
+    assert bench.dispatcher.cap("a") < 4
+    assert bench.dispatcher.cap("b") == 4
