@@ -25,8 +25,8 @@ def check(history: History) -> list[Finding]:
     figures = {
         "produced": Figure(len(owned), "records"),
         "accepted": Figure(len(owned) - len(missing), "records"),
-        "lost: committed past, never accepted": Figure(len(passed), "records", "= 0"),
-        "left: not committed, never accepted": Figure(len(missing) - len(passed), "records", "= 0"),
+        "lost (committed past, never accepted)": Figure(len(passed), "", "= 0"),
+        "left (neither committed nor accepted)": Figure(len(missing) - len(passed), "", "= 0"),
     }
     reason = _doubt(history, owned, missing, lost=bool(passed))
     if reason is not None:

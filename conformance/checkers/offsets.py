@@ -69,10 +69,10 @@ def check(history: History) -> list[Finding]:
     ]
     advances = count_advances(history.commits)
     figures = {
-        "readings of committed offsets": Figure(len(history.commits), "readings"),
-        "readings that failed": Figure(sum(seen.error is not None for seen in history.commits), "readings"),
-        "advances seen": Figure(advances, "advances", f"≥ {FEWEST_ADVANCES}"),
-        "commits past an unfinished record": Figure(len(breaches), "readings of a partition", "= 0"),
+        "readings of committed offsets": Figure(len(history.commits)),
+        "readings that failed": Figure(sum(seen.error is not None for seen in history.commits)),
+        "advances seen": Figure(advances, "", f"≥ {FEWEST_ADVANCES}"),
+        "readings past an unfinished record": Figure(len(breaches), "", "= 0"),
     }
     if breaches:
         return [_failed(history, breaches[0], figures)]

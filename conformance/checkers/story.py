@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from isolane.conformance.history import History
@@ -12,6 +13,9 @@ from isolane.conformance.tokens import ITEM_BITS
 
 MOST_ATTEMPTS = 12
 """Attempts told one by one; of more, the middle ones are counted."""
+
+LATE = 1.0
+"""Seconds without an attempt after which the story tells what the clusters were busy with instead."""
 
 _Line = tuple[float, str]
 
@@ -26,7 +30,15 @@ def story(history: History, record: Produced) -> tuple[str, ...]:
         half = MOST_ATTEMPTS // 2
         skipped = f"… {len(attempts) - 2 * half} more attempts"
         attempts = [*attempts[:half], (attempts[half][0], skipped), *attempts[-half:]]
-    lines = sorted([*_birth(record), *attempts, *_commits(history, record), *_circumstances(history, record)])
+    lines = sorted(
+        [
+            *_birth(record),
+            *_waiting(history, record),
+            *attempts,
+            *_commits(history, record),
+            *_circumstances(history, record),
+        ]
+    )
     ending = [] if history.accepted_at(record) < math.inf else [_never(history, record)]
     return title, *(f"{at - record.acked:+9.3f} s  {text}" for at, text in [*lines, *ending])
 
@@ -34,6 +46,21 @@ def story(history: History, record: Produced) -> tuple[str, ...]:
 def _birth(record: Produced) -> Iterator[_Line]:
     yield record.scheduled, f"scheduled ({record.phase})"
     yield record.acked, "acknowledged by Kafka"
+
+
+def _waiting(history: History, record: Produced) -> Iterator[_Line]:
+    late = record.acked + LATE
+    if late > history.last or any(
+        attempt.arrived <= late and attempt.carries(record.record) for attempt in history.attempts
+    ):
+        return
+    busy = Counter(
+        attempt.tenant
+        for attempt in history.attempts
+        if attempt.arrived <= late and (attempt.closed is None or attempt.closed > late)
+    )
+    what = ", ".join(f"{count} at {tenant}'s cluster" for tenant, count in busy.most_common()) or "none anywhere"
+    yield late, f"not sent yet; requests open at this moment: {what}"
 
 
 def _attempts(history: History, record: Produced) -> Iterator[_Line]:

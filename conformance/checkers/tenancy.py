@@ -27,10 +27,10 @@ def check(history: History) -> list[Finding]:
             else:
                 strays.setdefault(token >> ITEM_BITS, attempt.tenant)
     figures = {
-        "items sent": Figure(items, "items"),
-        "items without a token of this run": Figure(unmarked, "items"),
+        "items sent": Figure(items),
+        "items without a token of this run": Figure(unmarked),
         "tenants reached": Figure(len(reached), f"of {len(meta.tenants)}", "≥ 2"),
-        "records at a foreign cluster": Figure(len(strays), "records", "= 0"),
+        "records at a foreign cluster": Figure(len(strays), "", "= 0"),
     }
     if strays:
         return [_failed(history, strays, figures)]

@@ -89,7 +89,7 @@ def _verdict(verdict: Verdict) -> Text:
 
 
 def _seen(finding: Finding) -> Text:
-    figures = "\n".join(f"{name}: {figure}" for name, figure in finding.figures.items())
+    figures = "; ".join(f"{name}: {figure}" for name, figure in finding.figures.items())
     if finding.verdict is Verdict.PASS:
         return Text(figures or finding.summary)
     return Text(f"{finding.summary}\n{figures}".rstrip())

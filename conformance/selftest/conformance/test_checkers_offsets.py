@@ -58,7 +58,7 @@ def test_a_commit_past_a_record_that_is_never_accepted_is_a_violation(tmp_path: 
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "which never was accepted" in finding.summary
-    assert finding.figures["commits past an unfinished record"].value == 2
+    assert finding.figures["readings past an unfinished record"].value == 2
 
 
 def test_the_offset_itself_is_not_covered_by_the_commit(tmp_path: Path) -> None:

@@ -57,11 +57,27 @@ def test_a_record_that_was_tried_for_ever_keeps_a_short_story(tmp_path: Path) ->
     assert "never accepted" in lines[-1]
 
 
+def test_a_record_that_waits_says_what_the_clusters_were_busy_with(tmp_path: Path) -> None:
+    """So that a healthy tenant's story names the sick one that held every worker."""
+    made = builders.story()
+    for _ in range(2):
+        made.attempt("sick", [made.produce("sick", 0)], 0.1, took=5)
+    made.attempt("h1", [made.produce("h1", 0)], 0.1, took=3)
+    made.attempt("h1", [made.produce("h1", 0)], 0.1, took=0.5)
+    token = made.produce("h0", 0.998)
+    made.attempt("h0", [token], 6)
+    history = made.load(tmp_path)
+    record = history.find(token.record)
+    assert record is not None
+    line = "   +1.000 s  not sent yet; requests open at this moment: 2 at sick's cluster, 1 at h1's cluster"
+    assert line in story(history, record)
+
+
 def test_a_record_that_nothing_happened_to_has_a_story_too(tmp_path: Path) -> None:
     """Produced, and never seen again."""
     made = builders.story()
     made.produce("h0", 0)
-    made.commit(1, {"1/0": 0})
+    made.commit(2, {"1/0": 0})
     made.meta["topics"][1]["tenant"] = None
     history = made.load(tmp_path)
     lines = story(history, history.produced[0])
@@ -69,6 +85,7 @@ def test_a_record_that_nothing_happened_to_has_a_story_too(tmp_path: Path) -> No
     assert [line.split("  ")[-1] for line in lines[1:]] == [
         "scheduled (load)",
         "acknowledged by Kafka",
+        "not sent yet; requests open at this moment: none anywhere",
         "committed offset 0 observed: not past this record",
         "end of the history: never accepted",
     ]
