@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FilePath, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from isolane.reference.config_source import ConfigError, mistakes, read_yaml
-from isolane.reference.credentials import Credential
+from isolane.reference.credentials import ApiKey, Credential
 from isolane.reference.names import (
+    CertificateFile,
     DeadLetterTopic,
     Endpoint,
     IndexTemplate,
@@ -163,9 +164,9 @@ class Elasticsearch(Model):
     """
 
     endpoints: Endpoints
-    api_key: Credential | None = None
+    api_key: ApiKey | None = None
     basic: Basic | None = None
-    ca_file: FilePath | None = None
+    ca_file: CertificateFile | None = None
     index: IndexTemplate = "{signal}-otlp"
 
     def index_for(self, signal: str) -> str:
@@ -233,9 +234,7 @@ class Config(Model):
 
     def claimants(self, topic: str) -> tuple[str, ...]:
         """Return the names of all tenants that claim `topic`; more than one is a mistake in the file."""
-        return tuple(
-            name for name, patterns in self._owners if any(pattern.match(topic) for pattern in patterns)
-        )
+        return tuple(name for name, patterns in self._owners if any(pattern.match(topic) for pattern in patterns))
 
     def tenant_of(self, topic: str) -> str | None:
         """Return the name of the tenant that owns `topic`, or None.
@@ -249,8 +248,7 @@ class Config(Model):
     @cached_property
     def _owners(self) -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
         return tuple(
-            (name, tuple(compiled(selector) for selector in tenant.topics))
-            for name, tenant in self.tenants.items()
+            (name, tuple(compiled(selector) for selector in tenant.topics)) for name, tenant in self.tenants.items()
         )
 
 

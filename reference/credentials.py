@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 
@@ -14,7 +14,7 @@ def resolved(value: object) -> str:
     """Return the credential that `value` gives or refers to: a literal, `${env:NAME}` or `${file:PATH}`.
 
     Raises:
-        ValueError: it is not text, is empty, or what it refers to is not there.
+        ValueError: it is not text, is empty, cannot be sent, or what it refers to is not there.
     """
     if not isinstance(value, str):
         raise ValueError("must be text; put it in quotes")  # noqa: TRY004 - pydantic collects ValueErrors
@@ -27,6 +27,8 @@ def resolved(value: object) -> str:
         credential = _from_file(Path(reference[2]))
     if not credential:
         raise ValueError("is empty")
+    if not credential.isprintable():
+        raise ValueError("has a line break or another character that cannot be typed")
     return credential
 
 
@@ -44,5 +46,14 @@ def _from_file(path: Path) -> str:
         raise ValueError(f"refers to the file {str(path)!r}, which cannot be read: {reason}") from None
 
 
+def _ascii(credential: SecretStr) -> SecretStr:
+    if not credential.get_secret_value().isascii():
+        raise ValueError("has characters outside ASCII, as no API key has")
+    return credential
+
+
 Credential = Annotated[SecretStr, BeforeValidator(resolved)]
 """A secret that shows itself only through `get_secret_value()`."""
+
+ApiKey = Annotated[Credential, AfterValidator(_ascii)]
+"""An API key in the form that is sent: base64 of id and key."""

@@ -1,12 +1,15 @@
-"""Names in the configuration: topics and patterns of topics, dead-letter topics, indices, endpoints."""
+"""Names in the configuration: topics and patterns of topics, dead-letter topics, indices, endpoints, files."""
 
 import re
+import ssl
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, FilePath
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Kafka's own rule
+_URL = re.compile(r"https?://[!-~]+")  # nothing that an HTTP request line cannot hold
 _INDEX = re.compile(r"(?![-_+.])[^A-Z\\/*?\"<>| ,#:]{1,255}")  # Elasticsearch's own rule
 
 
@@ -37,20 +40,14 @@ def dead_letter_pattern(template: str) -> str:
 
 
 def _dead_letter_topic(value: str) -> str:
-    if (
-        not _TOPIC.fullmatch(value.replace("{topic}", "t"))
-        or value == "{topic}"
-        or value.count("{topic}") > 1
-    ):
+    if not _TOPIC.fullmatch(value.replace("{topic}", "t")) or value == "{topic}" or value.count("{topic}") > 1:
         raise ValueError("is not a topic's name, in which {topic} may stand once for the record's own topic")
     return value
 
 
 def _index(value: str) -> str:
     if not _INDEX.fullmatch(value.replace("{signal}", "traces")):
-        raise ValueError(
-            "is not an index name in lower case, in which {signal} stands for logs, metrics or traces"
-        )
+        raise ValueError("is not an index name in lower case, in which {signal} stands for logs, metrics or traces")
     return value
 
 
@@ -62,10 +59,18 @@ def _endpoint(value: str) -> str:
         url, port = urlsplit(""), None
     if "@" in url.netloc:
         raise ValueError("holds a credential; give it as api_key or basic")
-    if not url.hostname or port is None or url.query or url.fragment or url.scheme not in {"http", "https"}:
+    if not _URL.fullmatch(value) or not url.hostname or port is None or url.query or url.fragment:
         raise ValueError("is not an endpoint; write http://host:port or https://host:port")
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     return f"{url.scheme}://{host}:{port}{url.path.rstrip('/')}"
+
+
+def _certificates(path: Path) -> Path:
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"is not a file of certificates in PEM: {error}") from None
+    return path
 
 
 Selector = Annotated[str, AfterValidator(_selector)]
@@ -79,3 +84,6 @@ IndexTemplate = Annotated[str, AfterValidator(_index)]
 
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 """A URL with scheme, host and port, without credentials."""
+
+CertificateFile = Annotated[FilePath, AfterValidator(_certificates)]
+"""A file with the certificates of authorities to trust, in PEM."""

@@ -61,9 +61,7 @@ def test_documented_file_states_the_defaults(tmp_path: Path) -> None:
 
 def test_durations_are_seconds_and_sizes_bytes(tmp_path: Path) -> None:
     """Units are resolved when the file is read."""
-    config = load(
-        tmp_path, TENANTS + "memory: {budget: 1GiB}\nflush: {max_bytes: 65536}\nretry: {max_interval: 2m}"
-    )
+    config = load(tmp_path, TENANTS + "memory: {budget: 1GiB}\nflush: {max_bytes: 65536}\nretry: {max_interval: 2m}")
     assert config.retry.initial_interval == 0.2
     assert config.retry.max_interval == 120.0
     assert config.memory.budget == 1024**3
@@ -173,6 +171,13 @@ def test_mistake_is_named_with_field_value_and_rule(tmp_path: Path, text: str, l
             ),
         ),
         (
+            "{a: {topics: ['^t'], elasticsearch: {endpoints: ['http://h/a b']}}}",
+            (
+                "tenants.a.elasticsearch.endpoints[0]: 'http://h/a b' is not an endpoint; "
+                "write http://host:port or https://host:port"
+            ),
+        ),
+        (
             "{a: {topics: ['^t'], elasticsearch: {endpoints: ['http://h:1'], indx: x}}}",
             "tenants.a.elasticsearch.indx: unknown key; did you mean 'index'?",
         ),
@@ -221,9 +226,7 @@ def test_mistake_in_tenants_is_named(tmp_path: Path, tenants: str, line: str) ->
 
 def test_every_mistake_is_listed(tmp_path: Path) -> None:
     """A file with several mistakes is refused once, with all of them."""
-    assert (
-        len(complaints(tmp_path, "kafka: {group_id: 5}\nflush: {max_bytes: x}\nspeed: high" + TENANTS)) == 3
-    )
+    assert len(complaints(tmp_path, "kafka: {group_id: 5}\nflush: {max_bytes: x}\nspeed: high" + TENANTS)) == 3
 
 
 @pytest.mark.parametrize(
@@ -265,14 +268,10 @@ def test_binary_file_is_refused(tmp_path: Path) -> None:
 
 def one_tenant(elasticsearch: str) -> str:
     """Return a file with one tenant whose cluster has these further settings."""
-    return (
-        f"tenants: {{a: {{topics: ['^t'], elasticsearch: {{endpoints: ['http://h:1'], {elasticsearch}}}}}}}"
-    )
+    return f"tenants: {{a: {{topics: ['^t'], elasticsearch: {{endpoints: ['http://h:1'], {elasticsearch}}}}}}}"
 
 
-def test_credentials_come_from_the_environment_or_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credentials_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A credential may be in an environment variable or a file, whose last line break is not part of it."""
     monkeypatch.setenv("ISOLANE_TEST_KEY", "from-environment")
     (tmp_path / "password").write_text("from file\n", "utf-8")
@@ -303,10 +302,13 @@ def test_credentials_come_from_the_environment_or_a_file(
             ),
         ),
         ("api_key: ''", "api_key: the value is empty"),
+        ('api_key: "a\\nb"', "api_key: the value has a line break or another character that cannot be typed"),
+        ("api_key: k\u00e9", "api_key: the value has characters outside ASCII, as no API key has"),
+        ("ca_file: /dev/null", "ca_file: '/dev/null' Path does not point to a file"),
     ],
 )
-def test_credential_that_is_not_there_is_refused(tmp_path: Path, setting: str, line: str) -> None:
-    """A reference that leads nowhere is named; it never becomes a credential of its own."""
+def test_credential_that_cannot_be_used_is_refused(tmp_path: Path, setting: str, line: str) -> None:
+    """A reference that leads nowhere is named, and so is what no request could carry."""
     assert complaints(tmp_path, one_tenant(setting)) == [f"tenants.a.elasticsearch.{line}"]
 
 
@@ -328,6 +330,13 @@ def test_credential_is_never_printed_in_an_error(tmp_path: Path, setting: str) -
     """Whatever is wrong about a credential, the error does not show it (OPS-3)."""
     text = one_tenant(setting).replace("endpoints: ['http://h:1'], endpoints", "endpoints")
     assert "74123698" not in "\n".join(complaints(tmp_path, text))
+
+
+def test_file_without_certificates_is_refused(tmp_path: Path) -> None:
+    """What is not PEM is found when the file is read, not at the first delivery."""
+    (tmp_path / "ca.pem").write_text("no certificate", "utf-8")
+    (line,) = complaints(tmp_path, one_tenant(f"ca_file: {tmp_path}/ca.pem"))
+    assert line.startswith(f"tenants.a.elasticsearch.ca_file: '{tmp_path}/ca.pem' is not a file of certificates in PEM")
 
 
 def test_credential_is_never_printed_from_the_configuration(tmp_path: Path) -> None:
@@ -411,9 +420,7 @@ plain = st.recursive(
     max_leaves=8,
 )
 sections = st.sampled_from([*Config.model_fields, "unheard_of"])
-keys = st.sampled_from(
-    ["brokers", "topics", "autocommit", "partition_processing", "budget", "a", "floor", "interval"]
-)
+keys = st.sampled_from(["brokers", "topics", "autocommit", "partition_processing", "budget", "a", "floor", "interval"])
 
 
 @given(st.dictionaries(sections, plain | st.dictionaries(keys, plain, max_size=3), max_size=3) | plain)
