@@ -1,0 +1,228 @@
+"""The lines of work before the sending workers: isolated, and the shared baseline."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isolane.conformance.selftest.reference.fakes import (
+    FakeCluster,
+    FakeLane,
+    config,
+    eventually,
+    ids,
+    piece,
+    pieces,
+    reply,
+)
+from isolane.reference.outcome import Outcome, Reply
+from isolane.reference.sending import Afterwards, IsolatedLine
+from isolane.reference.shared import SharedLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from isolane.reference.flush import Lane, Piece
+    from isolane.reference.otlp import Document
+    from isolane.reference.runtime import Runtime
+    from isolane.reference.sending import Line
+
+TENANTS = "abcd"
+
+
+class Bench:
+    """A line, its workers, and a cluster for each tenant."""
+
+    def __init__(self, runtime: Runtime, kind: type[IsolatedLine | SharedLine], **settings: object) -> None:
+        """Start the workers."""
+        self.clusters = {tenant: FakeCluster() for tenant in TENANTS}
+        self.condemned: list[tuple[Lane, Piece, str]] = []
+        afterwards = Afterwards(runtime, lambda *rejected: self.condemned.append(rejected))
+        sending = {"num_consumers": 4, "queue_size": 2}
+        limiter = {"ceiling": 2, "slow_after": "200ms", "probation_slots": 2}
+        settings = {"sending_queue": sending, "limiter": limiter, **settings}
+        self.line: Line = kind(config(TENANTS, **settings), runtime, self.clusters, afterwards)
+        self.threads = [runtime.spawn(f"sender {number}", self.line.work) for number in range(4)]
+
+    def close(self) -> None:
+        """End the workers."""
+        for cluster in self.clusters.values():
+            cluster.answer(lambda documents: Reply.whole(Outcome.RETRYABLE, len(documents), "over"))
+        self.line.close()
+        for thread in self.threads:
+            thread.join(10)
+            assert not thread.is_alive(), "a worker ends when its attempt has"
+
+
+@pytest.fixture
+def bench_of(runtime: Runtime) -> Iterator[Callable[..., Bench]]:
+    """Makes benches, whose workers end with the test."""
+    made: list[Bench] = []
+
+    def make(kind: type[IsolatedLine | SharedLine], **settings: object) -> Bench:
+        made.append(Bench(runtime, kind, **settings))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
+
+
+@pytest.fixture(params=[IsolatedLine, SharedLine])
+def bench(bench_of: Callable[..., Bench], request: pytest.FixtureRequest) -> Bench:
+    """A bench with either line."""
+    return bench_of(request.param)
+
+
+def refuse_first(outcome: Outcome) -> Callable[[Sequence[Document]], Reply]:
+    """Return how to refuse the first attempt of each document, and accept the second."""
+    seen: set[str] = set()
+
+    def answer(documents: Sequence[Document]) -> Reply:
+        items = [Outcome.ACCEPTED if document.id in seen else outcome for document in documents]
+        seen.update(document.id for document in documents)
+        return reply(*items)
+
+    return answer
+
+
+def submitting(line: Line, lane: FakeLane, own: Sequence[Piece]) -> threading.Thread:
+    """Submit pieces one by one in a thread of its own, for it may block."""
+
+    def submit() -> None:
+        for each in own:
+            line.submit(lane, [each])
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    return thread
+
+
+def test_work_reaches_its_own_tenants_cluster(bench: Bench) -> None:
+    """TEN-2: each tenant's documents come to its own cluster, and their lanes learn of it."""
+    lanes = {tenant: FakeLane(tenant) for tenant in TENANTS}
+    own = {tenant: pieces(3, documents=2) for tenant in TENANTS}
+    for tenant, lane in lanes.items():
+        bench.line.submit(lane, own[tenant])
+    for tenant, lane in lanes.items():
+        lane.await_back(3)
+        assert not lane.abandoned
+        assert sorted(bench.clusters[tenant].accepted) == sorted(ids(own[tenant]))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.RETRYABLE, Outcome.ENVIRONMENT, Outcome.CONDEMNED])
+def test_what_is_refused_is_sent_again_until_it_is_accepted(bench: Bench, outcome: Outcome) -> None:
+    """DEL-2, DEL-5: nothing is dropped for being refused, nor condemned while its cluster accepts nothing."""
+    bench.clusters["a"].answer(refuse_first(outcome))
+    lane, own = FakeLane("a"), pieces(3)
+    bench.line.submit(lane, own)
+    lane.await_back(3)
+    assert not lane.abandoned
+    assert sorted(bench.clusters["a"].accepted) == sorted(ids(own))
+    assert not bench.condemned
+
+
+def test_a_refused_request_is_split_until_the_culprit_stands_alone(bench: Bench) -> None:
+    """DEL-4: of a request refused as a whole everything is delivered but the culprit, which is condemned."""
+    own = pieces(8)
+    culprit = ids(own)[5]
+
+    def refuse(documents: Sequence[Document]) -> Reply:
+        if culprit in [document.id for document in documents]:
+            alone = Outcome.CONDEMNED if len(documents) == 1 else Outcome.TOO_LARGE
+            return Reply.whole(alone, len(documents), "too large")
+        return reply(*[Outcome.ACCEPTED] * len(documents))
+
+    bench.clusters["a"].answer(refuse)
+    lane = FakeLane("a")
+    bench.line.submit(lane, own)
+    eventually(lambda: len(lane.resolved) == 7 and bench.condemned)
+    assert sorted(bench.clusters["a"].accepted) == sorted(set(ids(own)) - {culprit})
+    assert [(ids([part]), reason) for _, part, reason in bench.condemned] == [([culprit], "too large")]
+
+
+def test_a_closed_lane_gets_back_what_was_not_sent(bench: Bench) -> None:
+    """REB-4: what waits for a lost partition is never sent, and all it held comes back once attempts have ended."""
+    bench.clusters["a"].answer(None)
+    lane = FakeLane("a")
+    own = pieces(6, size=10)
+    filler = submitting(bench.line, lane, own)
+    eventually(lambda: bench.clusters["a"].open)
+    lane.closed = True
+    bench.line.drop(lane)
+    filler.join(10)
+    assert not filler.is_alive(), "whoever waited to submit goes on"
+    bench.clusters["a"].answer()
+    lane.await_back(6)
+    assert sorted(bench.clusters["a"].accepted) == sorted(ids(lane.resolved))
+    bench.line.submit(lane, late := pieces(1))
+    assert lane.abandoned[-1] is late[0]
+
+
+def test_an_isolated_tenant_waits_for_itself_only(bench_of: Callable[..., Bench]) -> None:
+    """ISO-2: a black hole takes its own slots, and the others' work goes on at once."""
+    bench = bench_of(IsolatedLine)
+    bench.clusters["a"].answer(None)
+    sick, well = FakeLane("a"), FakeLane("b")
+    bench.line.submit(sick, pieces(50, size=4 * 1024**2))
+    eventually(lambda: bench.clusters["a"].open)
+    for round_ in range(1, 20):
+        bench.line.submit(well, pieces(1))
+        well.await_back(round_)
+    assert not sick.resolved
+
+
+def test_the_shared_queue_blocks_whoever_fills_it(bench_of: Callable[..., Bench]) -> None:
+    """The baseline: when one tenant's black hole has all workers and the queue is full, the others' work waits."""
+    bench = bench_of(SharedLine)
+    bench.clusters["a"].answer(None)
+    sick, well = FakeLane("a"), FakeLane("b")
+    for _ in range(6):
+        bench.line.submit(sick, pieces(1))
+    eventually(lambda: bench.clusters["a"].open == 4)
+    blocked = submitting(bench.line, well, pieces(1))
+    blocked.join(0.2)
+    assert blocked.is_alive()
+    bench.clusters["a"].answer()
+    well.await_back(1)
+    blocked.join(10)
+    assert not blocked.is_alive()
+
+
+def test_admission_waits_for_the_budget(bench_of: Callable[..., Bench]) -> None:
+    """MEM-6: a tenant beyond the process's budget waits until something is released, or its partition is closed."""
+    bench = bench_of(IsolatedLine, memory={"budget": "100B"}, flush={"max_bytes": "40B"})
+    lane, lost = FakeLane("a"), FakeLane("a", 1)
+    assert bench.line.admit(lane, [30, 30, 30]) == 1
+    admitted: list[tuple[FakeLane, int]] = []
+
+    def admit(lane: FakeLane) -> None:
+        admitted.append((lane, bench.line.admit(lane, [40, 40])))
+
+    waiting = [threading.Thread(target=admit, args=[each]) for each in (lane, lost)]
+    for thread in waiting:
+        thread.start()
+    lost.closed = True
+    bench.line.drop(lost)
+    waiting[1].join(10)
+    assert admitted == [(lost, 0)]
+    bench.line.release("a", 30)
+    waiting[0].join(10)
+    assert admitted == [(lost, 0), (lane, 1)]
+
+
+def test_a_slot_granted_to_a_lane_that_closes_is_given_back(bench_of: Callable[..., Bench]) -> None:
+    """LIM-8: grants for lost partitions leak no slot: the tenant's next ownership finds them all."""
+    bench = bench_of(IsolatedLine)
+    for _ in range(30):
+        lane = FakeLane("a")
+        bench.line.submit(lane, pieces(4))
+        lane.closed = True
+        bench.line.drop(lane)
+        lane.await_back(4)
+    lane = FakeLane("a")
+    bench.line.submit(lane, [piece()])
+    lane.await_back(1)
+    assert not bench.line.under_way(lane)
