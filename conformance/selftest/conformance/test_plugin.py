@@ -1,0 +1,63 @@
+"""The pytest plugin: harmless without `--implementation`, and clear about wrong options with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from isolane.conformance.verdict import ExitCode
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty folder in which pytest runs with the plugin, whether Isolane is installed or not."""
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    return pytester
+
+
+def run(folder: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest in a process of its own."""
+    return folder.runpytest_subprocess("-p", "isolane.conformance.plugin", *arguments)
+
+
+def test_without_the_option_nothing_is_added(folder: pytest.Pytester) -> None:
+    """Other people's tests run as if Isolane were not there."""
+    folder.makepyfile("def test_own(): pass")
+    run(folder).assert_outcomes(passed=1)
+
+
+def test_with_it_there_is_a_test_for_each_requirement_and_scenario(folder: pytest.Pytester) -> None:
+    """The conformance tests are found from any folder, named by scenario and requirement."""
+    result = run(folder, "--implementation", "reference", "--collect-only", "-q")
+    result.stdout.fnmatch_lines_random(["*isolation-ISO-1*", "*isolation-ISO-3*", "*crash-DEL-1*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("refrence",), "*did you mean 'reference'?*"),
+        (("reference", "--depth", "deep"), "*--depth: 'deep': allowed: smoke, standard, soak*"),
+        (("reference", "--services", "redis=native"), "*--services: 'redis=native': no such service*"),
+        (("reference", "-n", "2"), "*measures time: run it without --numprocesses*"),
+    ],
+)
+def test_wrong_options_are_wrong_usage(folder: pytest.Pytester, arguments: tuple[str, ...], message: str) -> None:
+    """Each wrong option ends pytest with its usage exit code and a line that says what is allowed."""
+    result = run(folder, "--implementation", *arguments)
+    assert result.ret == ExitCode.WRONG_USAGE
+    result.stderr.fnmatch_lines([message])
+
+
+@pytest.mark.services
+def test_an_implementation_that_does_not_start_ends_the_session(folder: pytest.Pytester) -> None:
+    """The session ends with the exit code of wrong usage and one line that names the command."""
+    folder.makefile(".j2", own="x")
+    descriptor = folder.makefile(
+        ".toml",
+        own='schema = 1\nimplementation = {name = "own", version = "1"}\nrun = {start = ["/no/such/command"]}\n'
+        'config = {template = "own.j2", path = "own.conf"}\nlimits = {workers = 2}\n',
+    )
+    result = run(folder, "--implementation", str(descriptor))
+    assert result.ret == ExitCode.WRONG_USAGE
+    result.stdout.fnmatch_lines(["*isolane: cannot start own member 0: */no/such/command*"])
