@@ -27,6 +27,9 @@ class Deadline(float):
 
     A number, because that is what the Elasticsearch client takes for a time-out and hands, untouched, to the node that
     does the exchange.
+
+    Attributes:
+        is_cut: Whether the attempt was ended early.
     """
 
     def __new__(cls, seconds: float, runtime: Runtime) -> Self:  # noqa: ARG004 - `__init__` uses it
@@ -38,7 +41,7 @@ class Deadline(float):
         self._now = runtime.now
         self._began = runtime.now()
         self._lock = runtime.lock()  # guards the two below
-        self._cut = False
+        self.is_cut = False
         self._socket: socket.socket | None = None
 
     def remaining(self) -> float:
@@ -48,11 +51,11 @@ class Deadline(float):
             TimeoutError: none are left.
             AttemptCut: the attempt was ended early.
         """
-        if self._cut:
-            raise AttemptCut("ended early")
+        if self.is_cut:
+            raise AttemptCut
         remaining = self - self.elapsed()
         if remaining <= 0:
-            raise TimeoutError(f"no whole answer within {self:g}s")
+            raise TimeoutError("over")
         return remaining
 
     def elapsed(self) -> float:
@@ -67,7 +70,7 @@ class Deadline(float):
     def cut(self) -> None:
         """End the attempt as soon as possible, from any thread; it does not block."""
         with self._lock:
-            self._cut = True
+            self.is_cut = True
             if self._socket is not None:
                 with suppress(OSError):
                     # Not the method of a TLS socket, which is not safe beside a read in another thread.

@@ -120,10 +120,10 @@ class DeadlineNode(BaseNode):
             )
         except TimeoutError as error:
             connection.close()
-            raise ConnectionTimeout(str(error)) from error
+            raise ConnectionTimeout(f"no whole answer in time ({request_timeout:g}s)") from error
         except (OSError, HTTPException) as error:
             connection.close()
-            raise NoAnswer(f"{type(error).__name__}: {error}") from error
+            raise NoAnswer(f"no answer: {type(error).__name__}: {error}") from error
         self._keep(connection)
         meta = ApiResponseMeta(status, "1.1", answer_headers, request_timeout.elapsed(), self.config)
         return NodeApiResponse(meta, content)
