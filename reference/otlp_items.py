@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
     from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs
-    from opentelemetry.proto.metrics.v1.metrics_pb2 import (
-        ExponentialHistogramDataPoint,
-        HistogramDataPoint,
-        Metric,
-        NumberDataPoint,
-        ResourceMetrics,
-        SummaryDataPoint,
-    )
+    from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, ResourceMetrics
     from opentelemetry.proto.resource.v1.resource_pb2 import Resource
     from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
@@ -34,35 +27,41 @@ Item = dict[str, Any]
 
 _SPAN_KINDS = ("Unspecified", "Internal", "Server", "Client", "Producer", "Consumer")
 _STATUS_CODES = ("Unset", "Ok", "Error")
+_IDS = ("trace_id", "span_id")
+_LOG_FIELDS = ("severity_number", "severity_text", "event_name", "dropped_attributes_count", *_IDS)
+_DROPPED = ("dropped_attributes_count", "dropped_events_count", "dropped_links_count")
+_SCOPE_FIELDS = ("name", "version")
+_SPAN_FIELDS = ("parent_span_id", "trace_state", *_DROPPED, *_IDS)
+_NOT_MEASURED = ("attributes", "start_time_unix_nano", "time_unix_nano", "exemplars", "flags")
 
 
 def logs(resources: Iterable[ResourceLogs]) -> Iterator[Item]:
     """Yield an item for each log record."""
     for group in resources:
-        resource = _resource(group.resource, group.schema_url)
-        for scope_group in group.scope_logs:
-            scope = _scope(scope_group.scope, scope_group.schema_url)
-            for record in scope_group.log_records:
+        resource = _origin(group.resource, group.schema_url)
+        for scoped in group.scope_logs:
+            scope = _origin(scoped.scope, scoped.schema_url, _SCOPE_FIELDS)
+            for record in scoped.log_records:
                 yield _log(record, resource, scope)
 
 
 def metrics(resources: Iterable[ResourceMetrics]) -> Iterator[Item]:
     """Yield an item for each data point of each metric."""
     for group in resources:
-        resource = _resource(group.resource, group.schema_url)
-        for scope_group in group.scope_metrics:
-            scope = _scope(scope_group.scope, scope_group.schema_url)
-            for metric in scope_group.metrics:
+        resource = _origin(group.resource, group.schema_url)
+        for scoped in group.scope_metrics:
+            scope = _origin(scoped.scope, scoped.schema_url, _SCOPE_FIELDS)
+            for metric in scoped.metrics:
                 yield from _points(metric, resource, scope)
 
 
 def spans(resources: Iterable[ResourceSpans]) -> Iterator[Item]:
     """Yield an item for each span; its events and links stay with it."""
     for group in resources:
-        resource = _resource(group.resource, group.schema_url)
-        for scope_group in group.scope_spans:
-            scope = _scope(scope_group.scope, scope_group.schema_url)
-            for span in scope_group.spans:
+        resource = _origin(group.resource, group.schema_url)
+        for scoped in group.scope_spans:
+            scope = _origin(scoped.scope, scoped.schema_url, _SCOPE_FIELDS)
+            for span in scoped.spans:
                 yield _span(span, resource, scope)
 
 
@@ -76,16 +75,7 @@ def _log(record: LogRecord, resource: Item, scope: Item) -> Item:
     }
     if record.observed_time_unix_nano:
         item["observed_timestamp"] = _timestamp(record.observed_time_unix_nano)
-    if record.severity_number:
-        item["severity_number"] = record.severity_number
-    if record.severity_text:
-        item["severity_text"] = record.severity_text
-    if record.event_name:
-        item["event_name"] = record.event_name
-    if record.dropped_attributes_count:
-        item["dropped_attributes_count"] = record.dropped_attributes_count
-    _identify(item, record)
-    return item
+    return _add(item, record, _LOG_FIELDS)
 
 
 def _body(body: AnyValue) -> Item:
@@ -102,64 +92,34 @@ def _body(body: AnyValue) -> Item:
 
 def _points(metric: Metric, resource: Item, scope: Item) -> Iterator[Item]:
     kind = metric.WhichOneof("data")
-    if kind is None:
-        return
-    data, measured = getattr(metric, kind), _MEASURES[kind]
-    for point in data.data_points:
+    for point in getattr(metric, kind).data_points if kind else ():
         item: Item = {
             "@timestamp": _timestamp(point.time_unix_nano),
             "resource": resource,
             "scope": scope,
             "attributes": _attributes(point.attributes),
-            "metrics": {metric.name: measured(point)},
+            "metrics": {metric.name: _number(point) if kind in {"gauge", "sum"} else _plain(point, _NOT_MEASURED)},
         }
         if point.start_time_unix_nano:
             item["start_timestamp"] = _timestamp(point.start_time_unix_nano)
-        if metric.unit:
-            item["unit"] = metric.unit
-        yield item
+        yield _add(item, metric, ("unit",))
 
 
-def _number(point: NumberDataPoint) -> int | float | None:
+def _number(point: Any) -> int | float | None:  # noqa: ANN401 - the types of points are found at run time
     kind = point.WhichOneof("value")
     return getattr(point, kind) if kind else None
 
 
-def _histogram(point: HistogramDataPoint) -> Item:
-    return _totals(point) | {
-        "bucket_counts": list(point.bucket_counts),
-        "explicit_bounds": list(point.explicit_bounds),
-    }
+def _plain(message: Any, without: tuple[str, ...] = ()) -> Item:  # noqa: ANN401 - any kind of histogram or summary
+    """Return the fields that are set, in OTLP's own names."""
+    fields = ((field.name, value) for field, value in message.ListFields() if field.name not in without)
+    return {name: _plain_value(value) for name, value in fields}
 
 
-def _exponential_histogram(point: ExponentialHistogramDataPoint) -> Item:
-    return _totals(point) | {
-        "scale": point.scale,
-        "zero_count": point.zero_count,
-        "zero_threshold": point.zero_threshold,
-        "positive": {"offset": point.positive.offset, "bucket_counts": list(point.positive.bucket_counts)},
-        "negative": {"offset": point.negative.offset, "bucket_counts": list(point.negative.bucket_counts)},
-    }
-
-
-def _totals(point: HistogramDataPoint | ExponentialHistogramDataPoint) -> Item:
-    return {"count": point.count} | {
-        name: getattr(point, name) for name in ("sum", "min", "max") if point.HasField(name)
-    }
-
-
-def _summary(point: SummaryDataPoint) -> Item:
-    quantiles = [{"quantile": each.quantile, "value": each.value} for each in point.quantile_values]
-    return {"count": point.count, "sum": point.sum, "quantiles": quantiles}
-
-
-_MEASURES: dict[str, Callable[[Any], Any]] = {
-    "gauge": _number,
-    "sum": _number,
-    "histogram": _histogram,
-    "exponential_histogram": _exponential_histogram,
-    "summary": _summary,
-}
+def _plain_value(value: Any) -> object:  # noqa: ANN401 - of any field
+    if isinstance(value, int | float):
+        return value
+    return _plain(value) if hasattr(value, "ListFields") else [_plain_value(part) for part in value]
 
 
 def _span(span: Span, resource: Item, scope: Item) -> Item:
@@ -171,37 +131,27 @@ def _span(span: Span, resource: Item, scope: Item) -> Item:
         "name": span.name,
         "kind": _named(_SPAN_KINDS, span.kind),
         "duration": max(0, span.end_time_unix_nano - span.start_time_unix_nano),
-        "status": {"code": _named(_STATUS_CODES, span.status.code)},
+        "status": _add({"code": _named(_STATUS_CODES, span.status.code)}, span.status, ("message",)),
     }
-    if span.status.message:
-        item["status"]["message"] = span.status.message
-    if span.parent_span_id:
-        item["parent_span_id"] = span.parent_span_id.hex()
     if span.events:
         item["events"] = [
             {
-                "@timestamp": _timestamp(event.time_unix_nano),
-                "name": event.name,
-                "attributes": _attributes(event.attributes),
+                "@timestamp": _timestamp(each.time_unix_nano),
+                "name": each.name,
+                "attributes": _attributes(each.attributes),
             }
-            for event in span.events
+            for each in span.events
         ]
     if span.links:
-        item["links"] = [_identify({"attributes": _attributes(link.attributes)}, link) for link in span.links]
-    for count in ("dropped_attributes_count", "dropped_events_count", "dropped_links_count"):
-        if dropped := getattr(span, count):
-            item[count] = dropped
-    if span.trace_state:
-        item["trace_state"] = span.trace_state
-    return _identify(item, span)
+        item["links"] = [_add({"attributes": _attributes(each.attributes)}, each, _IDS) for each in span.links]
+    return _add(item, span, _SPAN_FIELDS)
 
 
-def _identify(item: Item, source: LogRecord | Span | Span.Link) -> Item:
-    """Add the ids of trace and span, as hexadecimal digits."""
-    if source.trace_id:
-        item["trace_id"] = source.trace_id.hex()
-    if source.span_id:
-        item["span_id"] = source.span_id.hex()
+def _add(item: Item, message: object, names: tuple[str, ...]) -> Item:
+    """Add those fields of `message` that are set; ids become hexadecimal digits."""
+    for name in names:
+        if value := getattr(message, name):
+            item[name] = value.hex() if isinstance(value, bytes) else value
     return item
 
 
@@ -209,26 +159,12 @@ def _named(names: tuple[str, ...], number: int) -> str:
     return names[number] if 0 <= number < len(names) else str(number)
 
 
-def _resource(resource: Resource, schema_url: str) -> Item:
-    item: Item = {"attributes": _attributes(resource.attributes)}
-    if schema_url:
-        item["schema_url"] = schema_url
-    if resource.dropped_attributes_count:
-        item["dropped_attributes_count"] = resource.dropped_attributes_count
-    return item
-
-
-def _scope(scope: InstrumentationScope, schema_url: str) -> Item:
-    item: Item = {}
-    if scope.name:
-        item["name"] = scope.name
-    if scope.version:
-        item["version"] = scope.version
-    if scope.attributes:
-        item["attributes"] = _attributes(scope.attributes)
-    if schema_url:
-        item["schema_url"] = schema_url
-    return item
+def _origin(origin: Resource | InstrumentationScope, schema_url: str, names: tuple[str, ...] = ()) -> Item:
+    """Return a resource or an instrumentation scope."""
+    item: Item = {"schema_url": schema_url} if schema_url else {}
+    if origin.attributes:
+        item["attributes"] = _attributes(origin.attributes)
+    return _add(item, origin, names)
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> Item:

@@ -184,7 +184,14 @@ def test_body_is_text_or_structured(body: AnyValue, expected: dict[str, Any]) ->
             Metric(
                 exponential_histogram=ExponentialHistogram(
                     data_points=[
-                        ExponentialHistogramDataPoint(time_unix_nano=NOW, count=2, scale=3, zero_count=1, max=4)
+                        ExponentialHistogramDataPoint(
+                            time_unix_nano=NOW,
+                            count=2,
+                            scale=3,
+                            zero_count=1,
+                            max=4,
+                            positive=ExponentialHistogramDataPoint.Buckets(offset=-2, bucket_counts=[1]),
+                        )
                     ]
                 )
             ),
@@ -193,9 +200,7 @@ def test_body_is_text_or_structured(body: AnyValue, expected: dict[str, Any]) ->
                 "max": 4.0,
                 "scale": 3,
                 "zero_count": 1,
-                "zero_threshold": 0.0,
-                "positive": {"offset": 0, "bucket_counts": []},
-                "negative": {"offset": 0, "bucket_counts": []},
+                "positive": {"offset": -2, "bucket_counts": [1]},
             },
         ),
         (
@@ -211,12 +216,12 @@ def test_body_is_text_or_structured(body: AnyValue, expected: dict[str, Any]) ->
                     ]
                 )
             ),
-            {"count": 2, "sum": 3.0, "quantiles": [{"quantile": 0.5, "value": 1.5}]},
+            {"count": 2, "sum": 3.0, "quantile_values": [{"quantile": 0.5, "value": 1.5}]},
         ),
     ],
 )
 def test_data_point_is_a_document(metric: Metric, measured: object) -> None:
-    """Each kind of metric keeps its figures, under the metric's name."""
+    """Each kind of metric keeps its figures, under the metric's name and OTLP's own."""
     metric.name, metric.unit = "m", "By"
     assert sources("metrics", metrics(metric)) == [
         {**COMMON, "@timestamp": NOW_TEXT, "attributes": {}, "unit": "By", "metrics": {"m": measured}}
