@@ -22,6 +22,7 @@ from isolane.reference.names import (
     Selector,
     compiled,
     dead_letter_pattern,
+    signal_in,
 )
 from isolane.reference.units import Duration, Grace, Size
 
@@ -316,5 +317,7 @@ def _ownership(config: Config) -> Iterator[str]:
                     for name in config.claimants(selector)
                     if name != tenant and selector not in config.tenants[name].topics
                 )
+                if signal_in(selector) is None:
+                    yield f"{field} has no part that is logs, metrics or traces: what its records are is not known"
                 if not re.match(config.subscription, selector):
                     yield f"{field} is never read: nothing in kafka.topics matches it"

@@ -3,11 +3,15 @@
 import re
 import ssl
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
+Signal = Literal["logs", "metrics", "traces"]
+"""What a topic carries."""
+
+_SIGNALS: dict[str, Signal] = {"logs": "logs", "metrics": "metrics", "traces": "traces"}
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Kafka's own rule
 _URL = re.compile(r"https?://[!-~]+")  # nothing that an HTTP request line cannot hold
 _INDEX = re.compile(r"(?![-_+.])[^A-Z\\/*?\"<>| ,#:]{1,255}")  # Elasticsearch's own rule
@@ -32,6 +36,11 @@ def _selector(value: str) -> str:
     except re.error as error:
         raise ValueError(f"is not a regular expression: {error}") from None
     return value
+
+
+def signal_in(topic: str) -> Signal | None:
+    """Return the signal that `topic` carries: the first part of its name that is `logs`, `metrics` or `traces`."""
+    return next((_SIGNALS[part] for part in topic.split(".") if part in _SIGNALS), None)
 
 
 def dead_letter_pattern(template: str) -> str:

@@ -7,7 +7,7 @@ in Kafka, ids included, so that a replay gives the same documents again (DEL-9).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import orjson
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -15,16 +15,11 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from isolane.reference.names import Signal, signal_in
 from isolane.reference.otlp_items import Item, logs, metrics, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-Signal = Literal["logs", "metrics", "traces"]
-"""What a topic carries."""
-
-
-_SIGNALS: dict[str, Signal] = {"logs": "logs", "metrics": "metrics", "traces": "traces"}
 
 
 class Undecodable(Exception):  # noqa: N818 - named for the fact
@@ -47,15 +42,15 @@ class Document:
 
 
 def signal_of(topic: str) -> Signal:
-    """Return the signal that `topic` carries: the part of its name that is `logs`, `metrics` or `traces`.
+    """Return the signal that `topic` carries.
 
     Raises:
-        Undecodable: no part is.
+        Undecodable: its name has none; nothing is guessed.
     """
-    for part in topic.split("."):
-        if part in _SIGNALS:
-            return _SIGNALS[part]
-    raise Undecodable(f"the topic's name {topic!r} has no part that is logs, metrics or traces")
+    signal = signal_in(topic)
+    if signal is None:
+        raise Undecodable(f"the topic's name {topic!r} has no part that is logs, metrics or traces")
+    return signal
 
 
 def documents(

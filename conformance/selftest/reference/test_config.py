@@ -197,14 +197,21 @@ def test_mistake_is_named_with_field_value_and_rule(tmp_path: Path, text: str, l
         ),
         (
             (
-                "{a: {topics: ['^managed_otlp.t'], elasticsearch: {endpoints: ['http://h:1']}},"
-                " b: {topics: [managed_otlp.t1], elasticsearch: {endpoints: ['http://h:2']}}}"
+                "{a: {topics: ['^managed_otlp.logs.t'], elasticsearch: {endpoints: ['http://h:1']}},"
+                " b: {topics: [managed_otlp.logs.t1], elasticsearch: {endpoints: ['http://h:2']}}}"
             ),
-            "tenants.b.topics[0]: 'managed_otlp.t1' is claimed by tenant 'a' too",
+            "tenants.b.topics[0]: 'managed_otlp.logs.t1' is claimed by tenant 'a' too",
         ),
         (
-            "{a: {topics: [elsewhere], elasticsearch: {endpoints: ['http://h:1']}}}",
-            "tenants.a.topics[0]: 'elsewhere' is never read: nothing in kafka.topics matches it",
+            "{a: {topics: [managed_otlp.profiles], elasticsearch: {endpoints: ['http://h:1']}}}",
+            (
+                "tenants.a.topics[0]: 'managed_otlp.profiles' has no part that is logs, metrics or traces: "
+                "what its records are is not known"
+            ),
+        ),
+        (
+            "{a: {topics: [elsewhere.logs], elasticsearch: {endpoints: ['http://h:1']}}}",
+            "tenants.a.topics[0]: 'elsewhere.logs' is never read: nothing in kafka.topics matches it",
         ),
         (
             (

@@ -36,7 +36,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
-from isolane.reference.otlp import Signal, Undecodable, documents, signal_of
+from isolane.reference.names import Signal
+from isolane.reference.otlp import Undecodable, documents, signal_of
 
 NOW = 1_782_000_000_123_456_789
 NOW_TEXT = "2026-06-21T00:00:00.123456789Z"
