@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.verdict import Finding
 from isolane.fixtures.errors import FixtureError
+from isolane.fixtures.implementations import building
 from isolane.fixtures.implementations.descriptor import Descriptor, DescriptorError
 from isolane.fixtures.implementations.versions import version_of
 
@@ -35,6 +36,10 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
+"""Takes what a run tells."""
+
+BUILD_LOG = "build.log"
+"""The file in a run's folder that has the output of the implementation's build, when there was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,20 @@ class Request:
     def scenarios(self) -> tuple[Scenario, ...]:
         """The scenarios that judge anything in the scope."""
         return judging(frozenset(self.scope)) if self.scope else SCENARIOS
+
+
+def built(request: Request, tell: Callable[[str], None]) -> Request:
+    """The request, its implementation built where the descriptor says how; blocks for minutes when sources are new.
+
+    Args:
+        request: What is to be verified.
+        tell: Takes lines of progress.
+
+    Raises:
+        FixtureError: It could not be built; the message says why, and where the build's output is.
+    """
+    descriptor = building.built(request.descriptor, log=request.folder / BUILD_LOG, tell=tell)
+    return replace(request, descriptor=descriptor)
 
 
 class Run:

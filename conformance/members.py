@@ -42,7 +42,7 @@ class Members:
                 "config": str(config),
                 "member": str(number),
                 "workdir": str(self._folder),
-                "descriptor": str(self._descriptor.folder),
+                **self._descriptor.placeholders,
             },
         )
         try:
@@ -64,11 +64,12 @@ class Members:
         process.kill()
         self._tell("killed", number, process)
 
-    def stop(self, number: int = 0) -> None:
-        """End one member with SIGTERM; with SIGKILL after the grace that the descriptor states."""
+    def stop(self, number: int = 0) -> int:
+        """End one member with SIGTERM, with SIGKILL after the grace that the descriptor states; its exit code."""
         process = self._running.pop(number)
-        process.stop(self._descriptor.timing.stop_grace)
+        code = process.stop(self._descriptor.timing.stop_grace)
         self._tell("stopped", number, process)
+        return code
 
     def stop_all(self) -> None:
         """End every member that runs."""

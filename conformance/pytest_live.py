@@ -62,7 +62,10 @@ class LiveRun:
     def _begun(self) -> engine.Run:
         ticker = self._stack.enter_context(Ticker(self.request.descriptor.name))
         try:
+            self.request = engine.built(self.request, ticker.say)
             running = self._stack.enter_context(services.started(self._choice, self.request.folder, ticker.say))
+        except DescriptorError as error:
+            pytest.exit(f"isolane: {error}", returncode=ExitCode.WRONG_USAGE)
         except FixtureError as error:
             pytest.exit(f"isolane: {error}", returncode=ExitCode.HARNESS_FAILED)
         return engine.Run(self.request, running, ticker.tell)

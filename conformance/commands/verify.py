@@ -44,8 +44,10 @@ def command(
         asked = request(implementation, depth_name=depth_name, seed=seed, out=out, ids=ids, profiles=profiles)
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
-    with Ticker(asked.descriptor.name) as ticker, services.started(choice, asked.folder, ticker.say) as running:
-        result = engine.verify(asked, running, ticker.tell)
+    with Ticker(asked.descriptor.name) as ticker:
+        ready = engine.built(asked, ticker.say)
+        with services.started(choice, asked.folder, ticker.say) as running:
+            result = engine.verify(ready, running, ticker.tell)
     files.write(result, asked.folder)
     console = Console()
     table.show(result, console)
