@@ -1,0 +1,201 @@
+"""Plots as Plotly describes them, in JSON. Nothing is drawn here: the page's script does that.
+
+A colour is the name of one of the page's CSS properties (`--healthy`); the script puts in what it is under the
+reader's colour scheme. The one module that imports plotly, which ships no types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from plotly import offline
+
+from isolane.conformance.report.series import Series, Shade
+
+HEALTHY = "--healthy"
+SICK = "--sick"
+OFFERED = "--offered"
+_INK, _FAINT, _RULE, _SHADE, _SURFACE = "--ink", "--faint", "--rule", "--shade", "--surface"
+
+_LABEL_HEIGHT, _LABEL_GAP = 14, 12
+"""Pixels from one label to the one below, and from a label to the curve that it stands beside."""
+
+_SHORTEST = 0.003
+"""Seconds of delay below which differences are the harness's as much as the implementation's."""
+
+_TICKS = (0.01, 0.1, 1.0, 10.0, 100.0)
+_TICK_LABELS = ("10 ms", "0.1 s", "1 s", "10 s", "100 s")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A series with its name and colour; `dashed` for what is only there to compare with."""
+
+    name: str
+    colour: str
+    series: Series
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What plots share, so that they can be compared: the times shown, and the largest value.
+
+    Attributes:
+        times: First and last second.
+        top: The largest value that has room. Higher ones leave the plot, and a label says how high they went.
+    """
+
+    times: tuple[float, float]
+    top: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One plot.
+
+    Attributes:
+        title: What it shows; also its text for who cannot see it.
+        figure: Its data and layout, for Plotly.
+        height: In pixels.
+        keys: Name, colour and whether dashed, of each curve.
+    """
+
+    title: str
+    figure: dict[str, Any]
+    height: int
+    keys: tuple[tuple[str, str, bool], ...]
+
+
+def library() -> str:
+    """Return the source of plotly.js."""
+    source: str = offline.get_plotlyjs()
+    return source
+
+
+def rates(title: str, curves: Sequence[Curve], shades: Sequence[Shade], axes: Axes) -> Plot:
+    """Plot rates in records a second over time, faults shaded."""
+    layout = _layout(shades, axes.times)
+    layout["yaxis"] |= {"range": [0, axes.top], "nticks": 6}
+    layout["annotations"] += _peaks(curves, axes)
+    return Plot(title, {"data": _traces(curves, "%{y:,.0f}/s", "hvh"), "layout": layout}, 230, _keys(curves))
+
+
+def delays(title: str, curves: Sequence[Curve], shades: Sequence[Shade], axes: Axes) -> Plot:
+    """Plot delays in seconds over time on a logarithmic scale, faults shaded."""
+    layout = _layout([Shade(shade.began, shade.ended, "") for shade in shades], axes.times)
+    layout["yaxis"] |= {
+        "type": "log",
+        "range": [math.log10(_SHORTEST), math.log10(axes.top)],
+        "tickvals": _TICKS,
+        "ticktext": _TICK_LABELS,
+    }
+    return Plot(title, {"data": _traces(curves, "%{y:.3f} s", "linear"), "layout": layout}, 150, _keys(curves))
+
+
+def _keys(curves: Sequence[Curve]) -> tuple[tuple[str, str, bool], ...]:
+    return tuple((curve.name, curve.colour, curve.dashed) for curve in curves)
+
+
+def _traces(curves: Sequence[Curve], value: str, shape: str) -> list[dict[str, Any]]:
+    """Return the curves as traces; each is thinner than the one beneath it, which so shows where they meet."""
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": curve.name,
+            "x": curve.series.times,
+            "y": curve.series.values,
+            "line": {"color": curve.colour, "width": 1.25, "dash": "4px,4px"}
+            if curve.dashed
+            else {"color": curve.colour, "width": 2 + 2 * (len(curves) - number), "shape": shape},
+            "hovertemplate": f"{value}<extra>%{{fullData.name}}</extra>",
+        }
+        for number, curve in enumerate(curves, start=1)
+    ]
+
+
+def _layout(shades: Sequence[Shade], times: tuple[float, float]) -> dict[str, Any]:
+    axis = {
+        "gridcolor": _RULE,
+        "zeroline": False,
+        "linecolor": _FAINT,
+        "tickcolor": _FAINT,
+        "ticks": "outside",
+        "ticklen": 4,
+        "automargin": False,
+    }
+    return {
+        "margin": {"l": 50, "r": 12, "t": 24, "b": 30},
+        "paper_bgcolor": _SURFACE,
+        "plot_bgcolor": _SURFACE,
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": _INK},
+        "hovermode": "x unified",
+        "hoverlabel": {"bgcolor": _SURFACE, "bordercolor": _FAINT, "font": {"color": _INK}},
+        "showlegend": False,
+        "xaxis": axis
+        | {
+            "range": list(times),
+            "dtick": 5,
+            "ticksuffix": " s",
+            "showgrid": False,
+            "hoverformat": ".2f",
+        },
+        "yaxis": axis | {"ticks": "", "linecolor": _SURFACE},
+        "shapes": [_rectangle(shade) for shade in shades],
+        "annotations": [_label(shade) for shade in shades if shade.label],
+    }
+
+
+def _rectangle(shade: Shade) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "layer": "below",
+        "xref": "x",
+        "yref": "paper",
+        "x0": shade.began,
+        "x1": shade.ended,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": _SHADE,
+        "line": {"width": 0},
+    }
+
+
+def _label(shade: Shade) -> dict[str, Any]:
+    return {
+        "text": shade.label,
+        "x": shade.began,
+        "xanchor": "left",
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"color": _FAINT},
+    }
+
+
+def _peaks(curves: Sequence[Curve], axes: Axes) -> Iterator[dict[str, Any]]:
+    """Yield a label beside each stretch in which a curve leaves the plot: its highest value."""
+    middle = sum(axes.times) / 2
+    for line, curve in enumerate(curve for curve in curves if not curve.dashed):
+        points = zip(curve.series.times, curve.series.values, strict=True)
+        for above, stretch in groupby(points, lambda point: (point[1] or 0) > axes.top):
+            if above:
+                times, values = zip(*stretch, strict=True)
+                early = times[0] < middle
+                yield {
+                    "text": f"↑ {max(values):,.0f}/s" if early else f"{max(values):,.0f}/s ↑",
+                    "x": times[-1] if early else times[0],
+                    "xanchor": "left" if early else "right",
+                    "xshift": _LABEL_GAP if early else -_LABEL_GAP,
+                    "y": axes.top,
+                    "yanchor": "top",
+                    "yshift": -line * _LABEL_HEIGHT,
+                    "showarrow": False,
+                    "font": {"color": curve.colour},
+                }

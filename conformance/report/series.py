@@ -1,0 +1,117 @@
+"""Series: what a history says over time, as plain numbers to plot. Pure; all times are seconds."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from isolane.conformance.checkers.rates import count
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Fault
+
+BIN = 0.5
+"""Seconds of a bin: short enough to show a stall, long enough for tens of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values over time; None where there is nothing to say. Times count from the view's zero."""
+
+    times: tuple[float, ...]
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """A stretch of time that stands out, and why; times count from the view's zero."""
+
+    began: float
+    ended: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The stretch of a history that is shown, and the moment in it that counts as 0; on the history's own clock."""
+
+    zero: float
+    began: float
+    ended: float
+
+    def bins(self) -> Iterator[tuple[float, float]]:
+        """Yield begin and end of each whole bin; one begins at zero, so that what changes there shows as an edge."""
+        first = math.ceil((self.began - self.zero) / BIN - 1e-9)
+        last = math.floor((self.ended - self.zero) / BIN + 1e-9)
+        for number in range(first, last):
+            yield self.zero + number * BIN, self.zero + (number + 1) * BIN
+
+    def relative(self, at: float) -> float:
+        """Return a time of the history as seconds from zero, to the millisecond."""
+        return round(at - self.zero, 3)
+
+
+def short(history: History, tenant: str) -> str:
+    """Return a tenant's name without the run's number that the world appended."""
+    return tenant.removesuffix(f"-{history.meta.run}")
+
+
+def accepted_rate(history: History, tenant: str, view: View) -> Series:
+    """Return the records a second that the tenant's cluster accepted, in each bin, by the time of acceptance."""
+    times = sorted(at for record in history.by_tenant[tenant] if (at := history.accepted_at(record)) < math.inf)
+    bins = list(view.bins())
+    return Series(
+        tuple(view.relative((began + ended) / 2) for began, ended in bins),
+        tuple(count(times, began, ended) / BIN for began, ended in bins),
+    )
+
+
+def offered_rate(history: History, tenant: str, view: View) -> Series:
+    """Return the records a second that the open loop wanted sent to the tenant: the mean of each phase, as steps."""
+    scheduled = [record.scheduled for record in history.by_tenant[tenant]]
+    times: list[float] = []
+    values: list[float | None] = []
+    for phase in history.phases:
+        began, ended = max(phase.began, view.began), min(phase.ended, view.ended)
+        if began < ended:
+            rate = count(scheduled, phase.began, phase.ended) / phase.seconds
+            times += [view.relative(began), view.relative(ended)]
+            values += [rate, rate]
+    return Series(tuple(times), tuple(values))
+
+
+def delay(history: History, tenant: str, view: View) -> Series:
+    """Return the longest delay in seconds, from due to accepted, of the records due in each bin.
+
+    A record that was never accepted counts with the time until the last thing known of the run: at least that.
+    """
+    records = history.by_tenant[tenant]
+    due = [record.scheduled for record in records]
+    times: list[float] = []
+    values: list[float | None] = []
+    for began, ended in view.bins():
+        within = records[bisect_left(due, began) : bisect_left(due, ended)]
+        delays = [min(history.accepted_at(record), history.last) - record.scheduled for record in within]
+        times.append(view.relative((began + ended) / 2))
+        values.append(max(delays, default=None))
+    return Series(tuple(times), tuple(values))
+
+
+def shades(history: History, view: View) -> tuple[Shade, ...]:
+    """Return the faults that lie in the view."""
+    return tuple(
+        Shade(
+            view.relative(max(fault.began, view.began)),
+            view.relative(min(fault.ended, view.ended)),
+            _in_words(history, fault),
+        )
+        for fault in history.faults
+        if fault.began < view.ended and fault.ended > view.began
+    )
+
+
+def _in_words(history: History, fault: Fault) -> str:
+    tenant = short(history, fault.tenant)
+    latency = fault.script.get("latency")
+    return f"{tenant}: {fault.name}" if latency is None else f"{tenant} takes {latency:g} s a request"
