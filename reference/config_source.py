@@ -127,10 +127,7 @@ def _keys(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
     """Return the keys of the model at `location`, found by walking the annotations."""
     kind: Any = model
     for step in location:
-        if typing.get_origin(kind) is dict:
-            kind = typing.get_args(kind)[1]
-        else:
-            kind = kind.model_fields[step].annotation
+        kind = typing.get_args(kind)[1] if typing.get_origin(kind) is dict else kind.model_fields[step].annotation
         if typing.get_origin(kind) is types.UnionType:
             kind = typing.get_args(kind)[0]
     return list(kind.model_fields)

@@ -32,11 +32,9 @@ def bytes_count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    count = float(match[1]) * _BYTES.get(match[2], 0) if match else 0.5
-    if match is None or match[2] not in _BYTES or not count.is_integer():
-        raise ValueError(
-            "is not a size; write bytes as a whole number, or a unit such as 512KiB, 4MiB or 1GiB"
-        )
+    count = float(match[1]) * _BYTES[match[2]] if match and match[2] in _BYTES else None
+    if count is None or not count.is_integer():
+        raise ValueError("is not a size; write bytes as a whole number, or a unit such as 512KiB, 4MiB or 1GiB")
     return int(count)
 
 
