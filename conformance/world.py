@@ -166,14 +166,18 @@ class World:
         self.load.settle(ACKNOWLEDGED_WITHIN)
         drained = self._await(lambda: not self._missing(), timeout, "everything accepted")
         if drained:
-            ends = self.load.ends()
-            self._await(
-                lambda: all(self._commits.latest.get(at, 0) >= end for at, end in ends.items()),
-                3 * self.descriptor.timing.commit_interval + 2,
-                "everything committed",
-            )
+            self.await_committed()
         self.tell("harness", "drained" if drained else "not_drained", missing=len(self._outstanding))
         return drained
+
+    def await_committed(self) -> bool:
+        """Whether everything acknowledged is committed within the commit interval and a margin."""
+        ends = self.load.ends()
+        return self._await(
+            lambda: all(self._commits.latest.get(at, 0) >= end for at, end in ends.items()),
+            3 * self.descriptor.timing.commit_interval + 2,
+            "everything committed",
+        )
 
     def _missing(self) -> dict[int, int]:
         """Records sent and not accepted yet, with their numbers of items; takes in what the clusters told."""

@@ -1,0 +1,98 @@
+"""`isolane doctor` and `isolane init`: from nothing to a first record, step by step."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from isolane.conformance import cli
+from isolane.conformance.verdict import ExitCode
+from isolane.fixtures.implementations import descriptor
+
+SILENT = "import signal; signal.pause()"
+MUTE_OF_TOKENS = textwrap.dedent(
+    """
+    import json, sys, urllib.request
+    from kafka import KafkaConsumer
+    configuration = json.load(open(sys.argv[1]))
+    consumer = KafkaConsumer(
+        bootstrap_servers=configuration["brokers"], group_id=configuration["group"], auto_offset_reset="earliest"
+    )
+    consumer.subscribe(pattern=configuration["topics"])
+    for record in consumer:
+        body = b'{"create": {"_index": "logs"}}\\n{"message": "something else"}\\n'
+        headers = {"Content-Type": "application/x-ndjson"}
+        urllib.request.urlopen(urllib.request.Request(configuration["endpoint"] + "/_bulk", body, headers)).read()
+    """,
+)
+TEMPLATE = (
+    '{"brokers": "{{ world.brokers }}", "group": "{{ world.group_id }}", '
+    '"topics": {{ world.topic_pattern | tojson }}, "endpoint": "{{ world.tenants[0].endpoint }}"}'
+)
+
+
+def own(folder: Path, program: str) -> str:
+    """The path of a descriptor that runs a Python program with its configuration."""
+    (folder / "own.j2").write_text(TEMPLATE)
+    (folder / "own.py").write_text(program)
+    (folder / "own.toml").write_text(
+        'schema = 1\nimplementation = {name = "own", version = "1"}\n'
+        'run = {start = ["{python}", "{descriptor}/own.py", "{config}"]}\n'
+        'config = {template = "own.j2", path = "own.json"}\nlimits = {workers = 2}\n'
+        "timing = {metadata_max_age = 1, session_timeout = 1}\n",
+    )
+    return str(folder / "own.toml")
+
+
+@pytest.mark.services
+def test_the_reference_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each step is ticked with what was seen, to the exit code after SIGTERM."""
+    assert cli.run(["doctor", "reference", "--out", str(tmp_path / "run")]) == ExitCode.CONFORMS
+    said = capsys.readouterr().out
+    assert "✗" not in said
+    assert said.count("✓") == 6
+    assert "exit code 0" in said
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    ("program", "diagnosis"),
+    [
+        (SILENT, "no request came to the tenant's cluster: does it subscribe to the pattern"),
+        (MUTE_OF_TOKENS, "requests came, without the record's token: documents must keep the record's text"),
+    ],
+    ids=["no request", "no token"],
+)
+def test_what_stops_is_diagnosed(
+    program: str,
+    diagnosis: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The first step that does not go well says what was seen instead."""
+    assert cli.run(["doctor", own(tmp_path, program), "--out", str(tmp_path / "run")]) == ExitCode.INCONCLUSIVE
+    assert diagnosis in capsys.readouterr().out
+
+
+def test_a_starter_is_a_valid_descriptor(tmp_path: Path) -> None:
+    """What `init` writes loads as it is, under the name that was asked for."""
+    assert cli.run(["init", "my-own", "--dir", str(tmp_path)]) == ExitCode.CONFORMS
+    assert descriptor.load(tmp_path / "my-own.toml").name == "my-own"
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is there stays as it is."""
+    (tmp_path / "mine.toml").write_text("precious")
+    assert cli.run(["init", "--dir", str(tmp_path)]) == ExitCode.WRONG_USAGE
+    assert "is there already" in capsys.readouterr().err
+    assert (tmp_path / "mine.toml").read_text() == "precious"
+    assert not (tmp_path / "mine.conf.j2").exists()
+
+
+def test_a_name_that_no_descriptor_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name is checked before anything is written."""
+    assert cli.run(["init", "My Own", "--dir", str(tmp_path)]) == ExitCode.WRONG_USAGE
+    assert "'My Own': allowed: lower-case letters" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
