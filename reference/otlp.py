@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import orjson
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -81,17 +81,17 @@ def documents(
 def _items(signal: Signal, value: bytes) -> Iterator[Item]:
     try:
         if signal == "logs":
-            resources = ExportLogsServiceRequest.FromString(value).resource_logs
-            items = logs(resources)
+            log_resources = ExportLogsServiceRequest.FromString(value).resource_logs
+            empty, items = not log_resources, logs(log_resources)
         elif signal == "metrics":
-            resources = ExportMetricsServiceRequest.FromString(value).resource_metrics
-            items = metrics(resources)
+            metric_resources = ExportMetricsServiceRequest.FromString(value).resource_metrics
+            empty, items = not metric_resources, metrics(metric_resources)
         else:
-            resources = ExportTraceServiceRequest.FromString(value).resource_spans
-            items = spans(resources)
+            span_resources = ExportTraceServiceRequest.FromString(value).resource_spans
+            empty, items = not span_resources, spans(span_resources)
     except DecodeError as error:
         raise Undecodable(f"not an OTLP export request for {signal}: {error}") from None
-    if not resources:
+    if empty:
         # Bytes that consist of unknown fields are well-formed protobuf: without this they would vanish unseen.
         raise Undecodable(f"not an OTLP export request for {signal}: it has none of the fields of one")
     return items

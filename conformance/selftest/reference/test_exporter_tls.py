@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+import trustme
 
 from isolane.conformance.selftest.reference.raw_server import http, read_request, serving
 from isolane.reference.config import Elasticsearch
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from isolane.conformance.selftest.reference.raw_server import Answer
 
-IDENTITY = Path(__file__).with_name("localhost.pem")
 LONG = 30.0  # seconds: no test waits so long unless it fails
 SHORT = 0.3  # seconds: a deadline that a test waits for
 DOCUMENTS = [Document("logs-otlp", f"topic:0:0:{position}", b"{}") for position in range(3)]
@@ -33,22 +33,37 @@ ACCEPTANCE = orjson.dumps(
 )
 
 
-def secured(answer: Answer) -> Answer:
-    """Return what shakes hands first and then answers."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(IDENTITY)
+class Identity:
+    """A certificate authority of the tests' own, and a certificate for loopback that it has signed."""
 
-    def talk(connection: socket.socket) -> None:
-        with context.wrap_socket(connection, server_side=True) as tls:
-            answer(tls)
+    def __init__(self, folder: Path) -> None:
+        """Make both; the authority's certificate goes to `folder`."""
+        authority = trustme.CA()
+        self.ca_file = folder / "ca.pem"
+        authority.cert_pem.write_to_path(self.ca_file)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(self.context)
 
-    return talk
+    def secured(self, answer: Answer) -> Answer:
+        """Return what shakes hands first and then answers."""
+
+        def talk(connection: socket.socket) -> None:
+            with self.context.wrap_socket(connection, server_side=True) as tls:
+                answer(tls)
+
+        return talk
+
+    def exporter(self, url: str, *, trusted: bool = True) -> Exporter:
+        """Return an exporter for this server, over TLS."""
+        ca_file = self.ca_file if trusted else None
+        cluster = Elasticsearch(endpoints=(url.replace("http:", "https:"),), ca_file=ca_file)
+        return Exporter(cluster, Runtime(crash=_crash))
 
 
-def exporter(url: str, *, trusted: bool = True) -> Exporter:
-    """Return an exporter for this server, over TLS."""
-    cluster = Elasticsearch(endpoints=(url.replace("http:", "https:"),), ca_file=IDENTITY if trusted else None)
-    return Exporter(cluster, Runtime(crash=_crash))
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    """The servers' identity."""
+    return Identity(tmp_path_factory.mktemp("identity"))
 
 
 def _crash(name: str, error: Exception) -> None:
@@ -62,7 +77,7 @@ def accept_all(connection: socket.socket) -> None:
         connection.sendall(http(ACCEPTANCE))
 
 
-def test_documents_are_accepted_over_one_connection() -> None:
+def test_documents_are_accepted_over_one_connection(identity: Identity) -> None:
     """Attempts one after another share a connection, and its handshake."""
     connections = []
 
@@ -70,18 +85,18 @@ def test_documents_are_accepted_over_one_connection() -> None:
         connections.append(connection)
         accept_all(connection)
 
-    with serving(secured(count)) as url:
-        client = exporter(url)
+    with serving(identity.secured(count)) as url:
+        client = identity.exporter(url)
         outcomes = [list(client.attempt(DOCUMENTS, timeout=LONG).items) for _ in range(3)]
         client.close()
     assert outcomes == [[Outcome.ACCEPTED] * 3] * 3
     assert len(connections) == 1
 
 
-def test_cluster_that_is_not_trusted_gets_nothing() -> None:
+def test_cluster_that_is_not_trusted_gets_nothing(identity: Identity) -> None:
     """A certificate that no known authority has signed is refused, and the reason says so."""
-    with serving(secured(accept_all)) as url:
-        client = exporter(url, trusted=False)
+    with serving(identity.secured(accept_all)) as url:
+        client = identity.exporter(url, trusted=False)
         reply = client.attempt(DOCUMENTS, timeout=LONG)
         client.close()
     assert reply.request is Outcome.RETRYABLE
@@ -125,15 +140,19 @@ def _no_reading(_: socket.socket, over: Over) -> None:
         pytest.param(_no_reading, True, id="body that nobody reads"),
     ],
 )
-def test_deadline_holds_at_every_stage(answer: Callable[[socket.socket, Over], None], handshake: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_deadline_holds_at_every_stage(
+    identity: Identity,
+    answer: Callable[[socket.socket, Over], None],
+    handshake: bool,  # noqa: FBT001 - a column of the table
+) -> None:
     """From the handshake to the last byte, all of it together ends by the deadline (DEL-6)."""
     large, over = Document("logs-otlp", "a", os.urandom(4 * 1024**2)), threading.Event()
 
     def talk(connection: socket.socket) -> None:
         answer(connection, over)
 
-    with serving(secured(talk) if handshake else talk) as url:
-        client = exporter(url)
+    with serving(identity.secured(talk) if handshake else talk) as url:
+        client = identity.exporter(url)
         reply = client.attempt([large], timeout=SHORT)
         over.set()
         client.close()
@@ -142,7 +161,10 @@ def test_deadline_holds_at_every_stage(answer: Callable[[socket.socket, Over], N
 
 
 @pytest.mark.parametrize("in_handshake", [True, False])
-def test_attempt_can_be_cut_at_every_stage(in_handshake: bool) -> None:  # noqa: FBT001 - a parameter of the table
+def test_attempt_can_be_cut_at_every_stage(
+    identity: Identity,
+    in_handshake: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
     """An attempt ends when it is cut, also while it shakes hands."""
     stalled = threading.Event()
 
@@ -155,8 +177,8 @@ def test_attempt_can_be_cut_at_every_stage(in_handshake: bool) -> None:  # noqa:
         while connection.recv(65536):
             pass
 
-    with serving(stall if in_handshake else secured(stall)) as url:
-        client = exporter(url)
+    with serving(stall if in_handshake else identity.secured(stall)) as url:
+        client = identity.exporter(url)
         replies = []
         attempt = threading.Thread(target=lambda: replies.append(client.attempt(DOCUMENTS, timeout=LONG)))
         attempt.start()
