@@ -39,8 +39,8 @@ class FakeKafka:
         """Append records."""
         place = TopicPartition(topic, partition)
         with self.changed:
-            log = self.logs[place]
-            log.extend(FakeRecord(*place, len(log) + number, None, value) for number, value in enumerate(values))
+            for value in values:
+                self.logs[place].append(FakeRecord(*place, len(self.logs[place]), None, value))
             self.changed.notify_all()
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:

@@ -1,0 +1,282 @@
+"""The whole program in its three modes, with Kafka and the clusters in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+
+from isolane.conformance.selftest.reference.fake_kafka import FakeConsumer, FakeKafka
+from isolane.conformance.selftest.reference.fakes import FakeCluster, config, eventually, reply
+from isolane.fixtures.payloads import value
+from isolane.reference.config import Mode
+from isolane.reference.consumer import TopicPartition
+from isolane.reference.dead_letter import DeadLetterUnavailable
+from isolane.reference.outcome import Outcome, Reply
+from isolane.reference.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from isolane.reference.consumer import Owner
+    from isolane.reference.otlp import Document
+    from isolane.reference.runtime import Runtime
+
+MODES = get_args(Mode)
+A, A1, B = (
+    TopicPartition("managed_otlp.logs.a", 0),
+    TopicPartition("managed_otlp.logs.a", 1),
+    TopicPartition("managed_otlp.logs.b", 0),
+)
+
+
+class FakeDeadLetters:
+    """Where dead letters are written, while it is there."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.available = True
+        self.written: list[tuple[str, int, int, bytes, str]] = []
+        self.tried = 0
+
+    def send(self, topic: str, partition: int, offset: int, value: bytes, reason: str) -> None:
+        """See `Destination`."""
+        self.tried += 1
+        if not self.available:
+            raise DeadLetterUnavailable("away")
+        self.written.append((topic, partition, offset, value, reason))
+
+
+class Bench:
+    """A program in one mode, which owns the partitions that the test says."""
+
+    def __init__(self, runtime: Runtime, mode: Mode, grace: float = 0.5, **settings: object) -> None:
+        """Start it; nothing is owned yet."""
+        kafka = {"partition_processing": {"mode": mode, "max_in_flight": {"records": 20, "bytes": "64KiB"}}}
+        sending = {"num_consumers": 4, "queue_size": 2}
+        limiter = {"ceiling": 2, "slow_after": "200ms", "probation_slots": 2}
+        settings = {"kafka": kafka, "sending_queue": sending, "limiter": limiter, **settings}
+        self.grace = grace
+        self.kafka = FakeKafka()
+        self.clusters = {tenant: FakeCluster() for tenant in "ab"}
+        self.dead_letters = FakeDeadLetters()
+        self.consumer: FakeConsumer | None = None
+        self.program = Program(config("ab", **settings), runtime, self._connect, self.clusters, self.dead_letters)
+        self.program.start()
+        eventually(lambda: self.consumer)
+
+    def _connect(self, owner: Owner) -> FakeConsumer:
+        self.consumer = FakeConsumer(self.kafka, owner, grace=self.grace)
+        return self.consumer
+
+    def own(self, *places: TopicPartition, lost: bool = False) -> None:
+        """Change what the program owns."""
+        assert self.consumer is not None
+        self.consumer.own(*places, lost=lost)
+
+    def produce(self, place: TopicPartition, number: int, items: int = 1) -> list[str]:
+        """Produce records with so many items each; return the ids of their documents."""
+        begin = len(self.kafka.logs[place])
+        tokens = ["isotok" + "0" * 24] * items
+        self.kafka.produce(*place, *[value("otlp_proto", "logs", tokens)] * number)
+        return [f"{place.topic}:{place.partition}:{begin + n}:{item}" for n in range(number) for item in range(items)]
+
+    def commits(self, place: TopicPartition, offset: int) -> None:
+        """Wait until an offset is committed."""
+        eventually(lambda: self.kafka.committed.get(place) == offset)
+
+    def stop(self) -> None:
+        """Stop the program, which must be done in time."""
+        assert self.program.stop(10)
+
+
+@pytest.fixture
+def bench_of(runtime: Runtime) -> Iterator[Callable[..., Bench]]:
+    """Makes benches, whose programs end with the test."""
+    made: list[Bench] = []
+
+    def make(mode: Mode = "isolated", grace: float = 0.5, **settings: object) -> Bench:
+        made.append(Bench(runtime, mode, grace, **settings))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.stop()
+        for cluster in bench.clusters.values():
+            cluster.answer(lambda documents: Reply.whole(Outcome.RETRYABLE, len(documents), "over"))
+
+
+@pytest.fixture(params=MODES)
+def bench(bench_of: Callable[..., Bench], request: pytest.FixtureRequest) -> Bench:
+    """A bench in each mode."""
+    return bench_of(request.param)
+
+
+def test_everything_arrives_at_its_own_cluster_and_is_committed(bench: Bench) -> None:
+    """TEN-2, TEN-3, OFF-4: every item of every record is accepted once, and the commit reaches the end."""
+    expected_a = bench.produce(A, 130, items=3) + bench.produce(A1, 7)
+    expected_b = bench.produce(B, 60)
+    bench.own(A, A1, B)
+    bench.commits(A, 130)
+    bench.commits(A1, 7)
+    bench.commits(B, 60)
+    assert sorted(bench.clusters["a"].accepted) == sorted(expected_a)
+    assert sorted(bench.clusters["b"].accepted) == sorted(expected_b)
+
+
+def test_nothing_is_committed_before_it_is_accepted(bench: Bench) -> None:
+    """OFF-1: while a cluster answers nothing the commit stays; it follows when the cluster is back."""
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 15)
+    bench.own(A)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.commits(A, 0)
+    bench.clusters["a"].answer()
+    bench.commits(A, 15)
+    offsets = [offset for place, offset in bench.kafka.history if place == A]
+    assert offsets == sorted(offsets)
+
+
+def test_a_black_hole_stops_in_time_and_loses_nothing(bench: Bench) -> None:
+    """LIF-2, DEL-1: with a cluster that never answers, and everything full, it stops soon and commits nothing new."""
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 500)
+    bench.own(A, B)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.stop()
+    assert bench.kafka.committed.get(A, 0) == 0
+    assert bench.consumer is not None
+    assert bench.consumer.closed
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_partition_that_moves_away_is_finished_and_committed_first(
+    bench_of: Callable[..., Bench], mode: Mode
+) -> None:
+    """REB-7: attempts under way to a cluster that answers are awaited, and what they finish is committed."""
+    bench = bench_of(mode, grace=20.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
+    bench.produce(A, 1)
+    bench.own(A)
+    bench.commits(A, 1)
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 5)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.own(B)
+    eventually(lambda: _has_forgotten(bench, A))
+    bench.clusters["a"].answer()
+    bench.produce(B, 3)
+    bench.commits(B, 3)
+    accepted = {int(name.split(":")[2]) for name in bench.clusters["a"].accepted}
+    assert bench.kafka.committed[A] == max(accepted) + 1
+
+
+def _has_forgotten(bench: Bench, place: TopicPartition) -> bool:
+    partition = bench.program._receiver._partitions.get(place)
+    return partition is None or partition.closed
+
+
+def test_a_lost_partition_commits_nothing_more(bench: Bench) -> None:
+    """REB-3, OFF-5: completions that belong to a lost ownership move no offset, and the next one starts afresh."""
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 10)
+    bench.own(A)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.own(lost=True)
+    eventually(lambda: _has_forgotten(bench, A))
+    bench.kafka.committed[A] = 4
+    bench.kafka.history.clear()
+    bench.clusters["a"].answer()
+    bench.own(A)
+    bench.commits(A, 10)
+    assert all(offset >= 4 for _, offset in bench.kafka.history)
+
+
+def test_a_topic_that_nobody_owns_waits_and_delays_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """TEN-4: it is named once in the output, stays uncommitted, and is fetched no more."""
+    nobodys = TopicPartition("managed_otlp.logs.nobody", 0)
+    bench.produce(nobodys, 200)
+    bench.produce(A, 5)
+    bench.own(A, nobodys)
+    bench.commits(A, 5)
+    assert bench.consumer is not None
+    consumer = bench.consumer
+    eventually(lambda: consumer.paused == {nobodys})
+    assert nobodys not in bench.kafka.committed
+    assert [record.__dict__["fields"] for record in caplog.records if "nobody" in record.message] == [
+        {"topic": nobodys.topic}
+    ]
+
+
+def test_an_isolated_tenant_is_not_delayed_by_a_black_hole(bench_of: Callable[..., Bench]) -> None:
+    """ISO-2: with one tenant's cluster gone and its partitions full, the other's records pass and are committed."""
+    bench = bench_of("isolated")
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 300)
+    bench.produce(A1, 300)
+    bench.own(A, A1, B)
+    assert bench.consumer is not None
+    consumer = bench.consumer
+    eventually(lambda: consumer.paused == {A, A1})
+    bench.produce(B, 300)
+    bench.commits(B, 300)
+    bench.clusters["a"].answer()
+    bench.commits(A, 300)
+    bench.commits(A1, 300)
+    eventually(lambda: not consumer.paused)
+
+
+@pytest.mark.parametrize("mode", ["shared_loop", "partition_workers"])
+def test_a_baseline_is_delayed_by_a_black_hole(bench_of: Callable[..., Bench], mode: Mode) -> None:
+    """The negative controls: in both baselines one tenant's cluster, when it is gone, stops the other's records."""
+    bench = bench_of(mode)
+    bench.clusters["a"].answer(None)
+    places = [TopicPartition(A.topic, number) for number in range(10)]
+    for place in places:
+        bench.produce(place, 1)
+    bench.own(B, *places)
+    eventually(lambda: bench.clusters["a"].open == 4)
+    bench.produce(B, 50)
+    with pytest.raises(AssertionError, match="it did not happen in time"):
+        eventually(lambda: bench.kafka.committed.get(B) == 50, timeout=0.5)
+    bench.clusters["a"].answer()
+    bench.commits(B, 50)
+
+
+@pytest.mark.parametrize(("policy", "committed"), [("dead_letter", 3), ("skip", 3), ("hold", 1)])
+def test_an_undecodable_record_is_treated_as_configured(
+    bench_of: Callable[..., Bench], caplog: pytest.LogCaptureFixture, policy: str, committed: int
+) -> None:
+    """POI-1: it becomes a dead letter, is skipped with a trace, or holds the commit; what follows is delivered."""
+    bench = bench_of(dead_letter={"undecodable": policy})
+    bench.produce(A, 1)
+    bench.kafka.produce(*A, b"\xff\xff\xff")
+    expected = bench.produce(A, 1)
+    bench.own(A)
+    eventually(lambda: expected[0] in bench.clusters["a"].accepted)
+    bench.commits(A, committed)
+    written = [(topic, partition, offset, sent) for topic, partition, offset, sent, _ in bench.dead_letters.written]
+    assert written == ([(*A, 1, b"\xff\xff\xff")] if policy == "dead_letter" else [])
+    (traced,) = [record.__dict__["fields"] for record in caplog.records if record.message == "undeliverable"]
+    assert (traced["topic"], traced["partition"], traced["offset"], traced["policy"]) == (*A, 1, policy)
+
+
+def test_a_dead_letter_is_confirmed_before_the_commit(bench_of: Callable[..., Bench]) -> None:
+    """DEL-4, POI-3: while dead letters cannot be written their partition's commit waits, and no other's does."""
+    bench = bench_of()
+    bench.dead_letters.available = False
+
+    def refuse_one(documents: Sequence[Document]) -> Reply:
+        condemned = [document.id.endswith(":1:0") for document in documents]
+        return reply(*[Outcome.CONDEMNED if bad else Outcome.ACCEPTED for bad in condemned])
+
+    bench.clusters["a"].answer(refuse_one)
+    bench.produce(A, 5)
+    bench.own(A, B)
+    eventually(lambda: bench.dead_letters.tried > 1)
+    bench.produce(B, 5)
+    bench.commits(B, 5)
+    assert bench.kafka.committed[A] == 1
+    bench.dead_letters.available = True
+    bench.commits(A, 5)
+    ((topic, partition, offset, _, reason),) = bench.dead_letters.written
+    assert (topic, partition, offset, reason) == (*A, 1, "as scripted")
