@@ -22,6 +22,7 @@ from isolane.conformance import history_values as values
 from isolane.conformance.history_files import (
     ATTEMPTS,
     COMMITS,
+    DEAD_LETTERS,
     EVENTS,
     META,
     PRODUCED,
@@ -32,7 +33,18 @@ from isolane.conformance.history_files import (
     read_lines,
 )
 from isolane.conformance.history_ledger import AcceptedIndex, Attempt, Connection, Ledger
-from isolane.conformance.history_values import Event, Fault, Meta, Observation, Phase, Produced, Sample
+from isolane.conformance.history_letters import LetterIndex, indexed
+from isolane.conformance.history_values import (
+    NOTHING_TO_DELIVER,
+    DeadLetter,
+    Event,
+    Fault,
+    Meta,
+    Observation,
+    Phase,
+    Produced,
+    Sample,
+)
 
 T = TypeVar("T")
 
@@ -53,6 +65,7 @@ class History:
     commits: Sequence[Observation]
     samples: Sequence[Sample]
     events: Sequence[Event]
+    dead_letters: Sequence[DeadLetter]
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -75,6 +88,7 @@ class History:
             commits=_each(folder / COMMITS, values.observation),
             samples=_each(folder / SAMPLES, values.sample),
             events=_each(folder / EVENTS, values.event),
+            dead_letters=_each(folder / DEAD_LETTERS, values.dead_letter),
         )
 
     @property
@@ -143,6 +157,25 @@ class History:
         """Return when the record's tenant's cluster had accepted all of it; infinity when it never did."""
         return self.accepted.accepted_at(record.record, record.items)
 
+    def finished_at(self, record: Produced) -> float:
+        """Return when nothing more was owed for the record; infinity when something still is.
+
+        That is when each of its items was accepted or put aside as a dead letter. With nothing to deliver it is before
+        anybody can have read it, and so it is with a record that cannot be decoded where such are skipped: from outside
+        nobody sees when.
+        """
+        if record.kind in NOTHING_TO_DELIVER or self._skips(record):
+            return record.sent
+        return self.letters.finished_at(record.record, record.items, self.accepted)
+
+    def _skips(self, record: Produced) -> bool:
+        return record.kind == "poison" and self.meta.dead_letter.undecodable in {None, "skip"}
+
+    @cached_property
+    def letters(self) -> LetterIndex:
+        """The dead letters by record."""
+        return indexed(self.dead_letters, self.meta.run_number, self._by_place.get)
+
     def find(self, record: int) -> Produced | None:
         """Return the produced record with this key."""
         return self._by_key.get(record)
@@ -161,6 +194,10 @@ class History:
         return topics[number].name if number < len(topics) else f"topic {number}"
 
     @cached_property
+    def _by_place(self) -> Mapping[tuple[int, int, int], int]:
+        return {(record.topic, record.partition, record.offset): record.record for record in self.produced}
+
+    @cached_property
     def _by_key(self) -> dict[int, Produced]:
         return {record.record: record for record in self.produced}
 
@@ -173,6 +210,7 @@ class History:
             *(at for attempt in self.attempts for at in (attempt.answered, attempt.closed) if at is not None),
             *(observation.ended for observation in self.commits),
             *(sample.at for sample in self.samples),
+            *(letter.seen for letter in self.dead_letters),
         ]
 
 

@@ -14,6 +14,7 @@ META = "meta.json"
 PRODUCED = "produced.ndjson"
 ATTEMPTS = "attempts.ndjson"
 COMMITS = "commits.ndjson"
+DEAD_LETTERS = "dead_letters.ndjson"
 SAMPLES = "samples.ndjson"
 EVENTS = "events.ndjson"
 

@@ -116,6 +116,10 @@ class AcceptedIndex:
             return math.inf
         return self._times[record]
 
+    def progress(self, record: int) -> tuple[int, float]:
+        """Return which of the record's items were accepted (a bit each), and when the last of those first was."""
+        return self._masks.get(record, 0), self._times.get(record, -math.inf)
+
     def has_item(self, token: int) -> bool:
         """Return whether the item with this token number was accepted."""
         return bool(self._masks.get(token >> ITEM_BITS, 0) >> (token & 0xFFFF) & 1)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from isolane.conformance.history_files import Line
-from isolane.conformance.tokens import Token
+from isolane.conformance.tokens import Token, number_of
+
+Kind = Literal["data", "poison", "tombstone", "empty", "aborted", "superseded", "early"]
+"""What a record is.
+
+Something to deliver; something that cannot be decoded; nothing to deliver, because the value is null, or has no items;
+part of a transaction that was aborted; in a compacted topic, with a later record of its key; written before the group
+began, in a topic that it begins at the end of.
+"""
+
+NOTHING_TO_DELIVER: frozenset[Kind] = frozenset({"tombstone", "empty", "aborted", "superseded", "early"})
+"""The kinds that nobody owes to a cluster; some of the last three may reach one all the same."""
 
 _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("fault", ""): ("tenant",),
@@ -18,6 +29,8 @@ _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("harness", "load_lag"): ("seconds",),
     ("harness", "sampler_gap"): ("seconds",),
     ("load", "offered"): ("phase", "tenant", "records"),
+    ("topic", "created"): ("topic", "partitions"),
+    ("topic", "partitions"): ("topic", "partitions"),
 }
 """What an event must tell beside its time, by kind and name (empty: any name)."""
 
@@ -35,11 +48,21 @@ class TenantMeta(_Frozen):
 
 
 class TopicMeta(_Frozen):
-    """A topic: its name, the tenant that owns it (None: nobody), and how many partitions it has."""
+    """A topic: its name, the tenant that owns it (None: nobody), and how many partitions it has at first.
+
+    Events of the kind ``topic`` tell of topics that are created, or given partitions, while the scenario lives.
+    """
 
     name: str
     tenant: str | None
     partitions: Annotated[int, Field(ge=1)]
+
+
+class DeadLetterMeta(_Frozen):
+    """Where dead letters go by the descriptor, and what becomes of records that cannot be decoded (None: not said)."""
+
+    kind: Literal["none", "kafka", "index", "file"] = "none"
+    undecodable: Literal["dead_letter", "skip", "hold"] | None = None
 
 
 class Meta(_Frozen):
@@ -62,6 +85,7 @@ class Meta(_Frozen):
     bounds: Mapping[str, float | int | str | bool | None] = {}
     features: Mapping[str, bool] = {}
     judges: tuple[str, ...] = ()
+    dead_letter: DeadLetterMeta = DeadLetterMeta()
 
     @model_validator(mode="after")
     def _owners_exist(self) -> Self:
@@ -84,7 +108,10 @@ class Meta(_Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """A record that Kafka acknowledged: `size` is its value in bytes, `scheduled` when the open loop wanted it sent."""
+    """A record that Kafka acknowledged: `size` is its value in bytes, `scheduled` when the open loop wanted it sent.
+
+    Its token names it, also where its value holds none.
+    """
 
     record: int
     topic: int
@@ -96,6 +123,7 @@ class Produced:
     sent: float
     acked: float
     phase: str
+    kind: Kind = "data"
 
     @property
     def token(self) -> str:
@@ -105,12 +133,35 @@ class Produced:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One read of the group's committed offsets, by (topic number, partition); `error` when the read failed."""
+    """One read of the group's committed offsets, by (topic number, partition); `error` when the read failed.
+
+    `ends` are the ends of the logs, read after the offsets: a committed offset above its end was never right.
+    """
 
     began: float
     ended: float
     offsets: Mapping[tuple[int, int], int]
     error: str | None = None
+    ends: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A dead letter that was found where the descriptor says.
+
+    Attributes:
+        at: The earliest that it can have been there: the reading before did not find it.
+        seen: When it was found.
+        place: Topic number, partition and offset of the record that it says to be about; None where it does not say so.
+        reason: Why the record was put aside, by the letter itself; empty where it does not say.
+        items: The numbers of the tokens in it.
+    """
+
+    at: float
+    seen: float
+    place: tuple[int, int, int] | None
+    reason: str
+    items: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +225,31 @@ def produced(line: Line) -> Produced:
         sent=float(line["sent"]),
         acked=float(line["acked"]),
         phase=str(line["phase"]),
+        kind=_KINDS[line.get("kind", "data")],
     )
 
 
 def observation(line: Line) -> Observation:
     """Read a line of ``commits.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
-    offsets = {}
-    for place, offset in line.get("offsets", {}).items():
-        topic, _, partition = place.partition("/")
-        offsets[int(topic), int(partition)] = int(offset)
-    return Observation(float(line["began"]), float(line["ended"]), offsets, line.get("error"))
+    return Observation(
+        float(line["began"]),
+        float(line["ended"]),
+        _by_partition(line, "offsets"),
+        line.get("error"),
+        _by_partition(line, "ends"),
+    )
+
+
+def dead_letter(line: Line) -> DeadLetter:
+    """Read a line of ``dead_letters.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
+    place = line["topic"], line["partition"], line["offset"]
+    return DeadLetter(
+        at=float(line["at"]),
+        seen=float(line["seen"]),
+        place=None if None in place else (int(place[0]), int(place[1]), int(place[2])),
+        reason=str(line["reason"] or ""),
+        items=tuple(map(number_of, line["tokens"])),
+    )
 
 
 def sample(line: Line) -> Sample:
@@ -205,3 +271,14 @@ def event(line: Line) -> Event:
         if key not in detail:
             raise KeyError(key)
     return Event(float(line["at"]), str(line["kind"]), str(line["name"]), detail)
+
+
+_KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
+
+
+def _by_partition(line: Line, name: str) -> dict[tuple[int, int], int]:
+    offsets = {}
+    for place, offset in line.get(name, {}).items():
+        topic, _, partition = place.partition("/")
+        offsets[int(topic), int(partition)] = int(offset)
+    return offsets

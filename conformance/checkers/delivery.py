@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from isolane.conformance.checkers import harness
 from isolane.conformance.checkers.story import story
@@ -15,25 +15,32 @@ DRAIN = "drain"
 
 
 def check(history: History) -> list[Finding]:
-    """Return the finding on DEL-1: after the drain every produced record of an owned topic is accepted."""
+    """Return the finding on DEL-1: after the drain every produced record of an owned topic is finished, or held.
+
+    Held are records that cannot be decoded, and what is behind them, where that is what the descriptor says becomes of
+    them: nothing may be committed past those.
+    """
     owned = [record for records in history.by_tenant.values() for record in records]
-    missing = sorted(
-        (record for record in owned if history.accepted_at(record) == math.inf), key=lambda record: record.acked
+    unfinished = sorted(
+        (record for record in owned if history.finished_at(record) == math.inf), key=lambda record: record.acked
     )
-    highest = _highest_commits(history)
-    passed = [record for record in missing if highest.get((record.topic, record.partition), 0) > record.offset]
+    highest, held = _highest_commits(history), _held(history, unfinished)
+    passed = [record for record in unfinished if highest.get((record.topic, record.partition), 0) > record.offset]
+    lost = {record.record for record in passed}
+    left = [record for record in unfinished if record.record not in lost and not held(record)]
     figures = {
         "produced": Figure(len(owned), "records"),
-        "accepted": Figure(len(owned) - len(missing), "records"),
-        "lost (committed past, never accepted)": Figure(len(passed), "", "= 0"),
-        "left (neither committed nor accepted)": Figure(len(missing) - len(passed), "", "= 0"),
+        "finished": Figure(len(owned) - len(unfinished), "records"),
+        "lost (committed past, never finished)": Figure(len(passed), "", "= 0"),
+        "left (neither committed nor finished)": Figure(len(left), "", "= 0"),
     }
+    missing = passed + left
     reason = _doubt(history, owned, missing, lost=bool(passed))
     if reason is not None:
         return [Finding("DEL-1", history.scenario, Verdict.INCONCLUSIVE, reason, figures=figures)]
     if missing:
         return [_failed(history, passed, missing, figures)]
-    summary = f"every record was accepted by the end of the drain ({len(owned)})"
+    summary = f"every record was finished by the end of the drain ({len(owned)})"
     return [Finding("DEL-1", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
@@ -42,9 +49,9 @@ def _doubt(history: History, owned: Sequence[Produced], missing: Sequence[Produc
     if not owned:
         return "nothing was produced"
     if drain is None or not drain.complete:
-        return f"the run ended before its drain was over (records not accepted: {len(missing)})"
+        return f"the run ended before its drain was over (records not finished: {len(missing)})"
     reason = harness.starved(history, drain) if missing and not lost else None
-    return f"records were not accepted in time ({len(missing)}), but {reason}" if reason else None
+    return f"records were not finished in time ({len(missing)}), but {reason}" if reason else None
 
 
 def _failed(
@@ -52,9 +59,9 @@ def _failed(
 ) -> Finding:
     first = (passed or missing)[0]
     fate = (
-        f"records lost, committed past and never accepted: {len(passed)}"
+        f"records lost, committed past and never finished: {len(passed)}"
         if passed
-        else f"records left, not accepted by the end of the drain: {len(missing)}"
+        else f"records left, not finished by the end of the drain: {len(missing)}"
     )
     return Finding(
         "DEL-1",
@@ -65,6 +72,17 @@ def _failed(
         evidence=tuple(record.token for record in (passed or missing)[:10]),
         story=story(history, first),
     )
+
+
+def _held(history: History, unfinished: Sequence[Produced]) -> Callable[[Produced], bool]:
+    """Return whether a record is one that is held as configured, or is behind one."""
+    first: dict[tuple[int, int], float] = {}
+    if history.meta.dead_letter.undecodable == "hold":
+        for record in unfinished:
+            if record.kind == "poison":
+                place = record.topic, record.partition
+                first[place] = min(record.offset, first.get(place, math.inf))
+    return lambda record: record.offset >= first.get((record.topic, record.partition), math.inf)
 
 
 def _highest_commits(history: History) -> dict[tuple[int, int], int]:

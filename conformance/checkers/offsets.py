@@ -18,47 +18,48 @@ FEWEST_ADVANCES = 3
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A commit that was past a record which its cluster had not accepted by then; `accepted` is when it was."""
+    """A commit that was past a record which was not finished by then; `finished` is when it was."""
 
     record: Produced
     committed: int
     seen: Observation
-    accepted: float
+    finished: float
 
 
 class Prefix:
-    """One partition: its records by offset, and when everything up to each of them was accepted."""
+    """One partition: its records by offset, and when everything up to each of them was finished."""
 
-    def __init__(self, records: Sequence[Produced], accepted: Iterable[float]) -> None:
-        """Prepare `records`, in order of offsets, each with the time of its acceptance."""
+    def __init__(self, records: Sequence[Produced], finished: Iterable[float]) -> None:
+        """Prepare `records`, in order of offsets, each with the time at which it was finished."""
         self._records = records
         self._offsets = [record.offset for record in records]
-        self._accepted = list(accepted)
+        self._finished = list(finished)
         self._complete: list[float] = []
         latest = -math.inf
-        for at in self._accepted:
+        for at in self._finished:
             latest = max(latest, at)
             self._complete.append(latest)
 
     def breach(self, committed: int, seen: Observation) -> Breach | None:
-        """Return the first record below the committed offset that was not accepted when the reading ended."""
+        """Return the first record below the committed offset that was not finished when the reading ended."""
         below = bisect_left(self._offsets, committed)
         if not below or self._complete[below - 1] <= seen.ended:
             return None
-        first = next(place for place in range(below) if self._accepted[place] > seen.ended)
-        return Breach(self._records[first], committed, seen, self._accepted[first])
+        first = next(place for place in range(below) if self._finished[place] > seen.ended)
+        return Breach(self._records[first], committed, seen, self._finished[first])
 
 
 def check(history: History) -> list[Finding]:
     """Return the finding on OFF-1; none where committed offsets were never read.
 
-    A reading's offsets were true at some moment before it ended, and acceptances are stamped before the reply is sent.
-    So an acceptance after the end of a reading that is past the record proves that it was committed too early.
+    A reading's offsets were true at some moment before it ended, acceptances are stamped before the reply is sent, and
+    dead letters count from the reading that did not find them yet. So a record that was finished after the end of a
+    reading that is past it was committed too early for certain.
     """
     if not history.commits:
         return []
     prefixes = {
-        partition: Prefix(records, map(history.accepted_at, records))
+        partition: Prefix(records, map(history.finished_at, records))
         for partition, records in history.by_partition.items()
     }
     breaches = [
@@ -96,8 +97,8 @@ def count_advances(commits: Iterable[Observation]) -> int:
 
 def _failed(history: History, breach: Breach, figures: dict[str, Figure]) -> Finding:
     seen = breach.seen.ended - history.began
-    late = breach.accepted - breach.seen.ended
-    fate = "never was accepted" if late == math.inf else f"was accepted only {late:.3f} s later"
+    late = breach.finished - breach.seen.ended
+    fate = "never was finished" if late == math.inf else f"was finished only {late:.3f} s later"
     summary = (
         f"offset {breach.committed} was committed {seen:.3f} s into the run, past {history.place(breach.record)}, "
         f"which {fate}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from isolane.conformance.history import History
 from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.history_values import Kind
 from isolane.conformance.tokens import Token
 
 RUN = 0x1234
@@ -25,6 +26,7 @@ class Story:
     produced: list[Line] = field(default_factory=list)
     attempts: list[Line] = field(default_factory=list)
     commits: list[Line] = field(default_factory=list)
+    dead_letters: list[Line] = field(default_factory=list)
     samples: list[Line] = field(default_factory=list)
     events: list[Line] = field(default_factory=list)
     requests: int = 0
@@ -48,7 +50,16 @@ class Story:
         """Any other event."""
         self.events.append({"at": at, "kind": kind, "name": name, **detail})
 
-    def produce(self, tenant: str, at: float, *, partition: int = 0, items: int = 1, phase: str = "load") -> Token:
+    def produce(
+        self,
+        tenant: str,
+        at: float,
+        *,
+        partition: int = 0,
+        items: int = 1,
+        phase: str = "load",
+        kind: Kind = "data",
+    ) -> Token:
         """Produce a record, acknowledged 2 ms after it was due; the token of its first item."""
         topic = self.topic(tenant)
         offset = self.offsets[topic, partition]
@@ -66,6 +77,7 @@ class Story:
                 "sent": at + 0.001,
                 "acked": at + 0.002,
                 "phase": phase,
+                "kind": kind,
             }
         )
         return token
@@ -111,15 +123,26 @@ class Story:
         for number in range(round((ended - began) * rate)):
             self.deliver(tenant, began + number / rate, delay=delay)
 
-    def commit(self, at: float, offsets: dict[str, int]) -> None:
-        """Observe committed offsets."""
-        self.commits.append({"began": at - 0.01, "ended": at, "offsets": offsets})
+    def put_aside(
+        self, record: Token, at: float, *, tokens: Sequence[Token] = (), names: bool = True, reason: str = "broken"
+    ) -> None:
+        """A dead letter about a record, that names it unless told not to, and holds these tokens."""
+        places = {str(line["token"]): line for line in self.produced}
+        line = places[str(record)]
+        place = {name: line[name] if names else None for name in ("topic", "partition", "offset")}
+        self.dead_letters.append(
+            {"at": at, "seen": at + 0.1, **place, "reason": reason, "tokens": [str(token) for token in tokens]}
+        )
+
+    def commit(self, at: float, offsets: dict[str, int], ends: dict[str, int] | None = None) -> None:
+        """Observe committed offsets, and the ends of the logs."""
+        self.commits.append({"began": at - 0.01, "ended": at, "offsets": offsets, "ends": ends or {}})
 
     def write(self, folder: Path) -> Path:
         """Write the files of the history; the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "meta.json").write_text(json.dumps(self.meta))
-        for name in ("produced", "attempts", "commits", "samples", "events"):
+        for name in ("produced", "attempts", "commits", "dead_letters", "samples", "events"):
             lines: list[Line] = getattr(self, name)
             if name in {"attempts", "events"}:
                 lines = sorted(lines, key=lambda line: float(line["at"]))

@@ -47,7 +47,7 @@ def test_a_commit_past_a_record_that_is_accepted_only_later_is_a_violation(tmp_p
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "offset 20 was committed" in finding.summary
-    assert "past managed_otlp.logs.h0/0@19, which was accepted only 1.500 s later" in finding.summary
+    assert "past managed_otlp.logs.h0/0@19, which was finished only 1.500 s later" in finding.summary
     assert "committed offset 20 observed: past this record" in "\n".join(finding.story)
 
 
@@ -57,7 +57,7 @@ def test_a_commit_past_a_record_that_is_never_accepted_is_a_violation(tmp_path: 
     made.attempts = [line for line in made.attempts if line["r"] != 35]
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
-    assert "which never was accepted" in finding.summary
+    assert "which never was finished" in finding.summary
     assert finding.figures["readings past an unfinished record"].value == 2
 
 
@@ -123,3 +123,37 @@ def test_advances_are_counted_by_partition() -> None:
     """A first sight counts, standing still and falling back do not."""
     seen = [{(0, 0): 0}, {(0, 0): 5, (0, 1): 2}, {(0, 0): 5}, {(0, 0): 3}, {(0, 0): 4}]
     assert count_advances([Observation(at, at, each) for at, each in enumerate(seen)]) == 3
+
+
+def put_aside(at: float) -> Story:
+    """A record that is put aside then, and a commit past it that was seen at 7.0."""
+    made = committed()
+    made.meta["dead_letter"] = {"kind": "kafka", "undecodable": "dead_letter"}
+    token = made.produce("h0", 5, kind="poison")
+    made.put_aside(token, at, tokens=[token])
+    made.commit(7, {"1/0": 51})
+    return made
+
+
+def test_a_commit_past_a_dead_letter_that_was_there_passes(tmp_path: Path) -> None:
+    """A dead letter finishes its record."""
+    assert judged(put_aside(6.9), tmp_path).verdict is Verdict.PASS
+
+
+def test_a_commit_past_a_dead_letter_that_was_not_there_yet_is_a_violation(tmp_path: Path) -> None:
+    """It was committed before the write of the dead letter was confirmed (FB-45)."""
+    finding = judged(put_aside(7.2), tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "@50, which was finished only 0.200 s later" in finding.summary
+
+
+def test_commits_pass_what_has_nothing_to_deliver(tmp_path: Path) -> None:
+    """A tombstone behind an unfinished record moves nothing, and one behind finished records does."""
+    made = committed()
+    made.produce("h0", 5, kind="tombstone")
+    made.commit(7, {"1/0": 51})
+    assert judged(made, tmp_path / "a").verdict is Verdict.PASS
+    made.produce("h0", 8)
+    made.produce("h0", 8, kind="tombstone")
+    made.commit(9, {"1/0": 53})
+    assert judged(made, tmp_path / "b").verdict is Verdict.FAIL
