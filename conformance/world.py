@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from isolane.conformance import bounds
 from isolane.conformance.errors import ImplementationNotStartedError, NoTrafficError
 from isolane.conformance.history_files import HistoryWriter, Tail
 from isolane.conformance.history_ledger import Ledger
@@ -80,9 +81,9 @@ class World:
 
     @property
     def patience(self) -> float:
-        """Seconds within which things must happen that only need the implementation to go on."""
-        timing = self.descriptor.timing
-        return 20 + timing.session_timeout + timing.metadata_max_age
+        """Seconds within which things must happen that need but the implementation to go on; what it claims is capped."""
+        believed = bounds.effective(self.descriptor)
+        return 20 + believed["session_timeout"] + believed["metadata_max_age"]
 
     def measure_capacity(self, records: int) -> float:
         """Records a second that the implementation delivers with no fault: a burst over all topics, drained.
