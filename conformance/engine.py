@@ -17,8 +17,9 @@ from isolane.conformance.depth import Depth
 from isolane.conformance.errors import HarnessError, NoTrafficError
 from isolane.conformance.history import History
 from isolane.conformance.opening import Plan, Services, opened
+from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.result import Implementation, RunResult, ScenarioRun
-from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
+from isolane.conformance.scenarios.catalogue import judging
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.verdict import Finding
 from isolane.fixtures.errors import FixtureError
@@ -53,6 +54,7 @@ class Request:
         seed: What load is drawn from.
         scope: Requirement ids; empty for all that the depth declares.
         folder: Where the run's evidence goes.
+        names: Of scenarios; empty for all that judge anything in the scope.
     """
 
     descriptor: Descriptor
@@ -61,11 +63,14 @@ class Request:
     seed: int
     scope: tuple[str, ...]
     folder: Path
+    names: tuple[str, ...] = ()
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        """The scenarios that judge anything in the scope."""
-        return judging(frozenset(self.scope)) if self.scope else SCENARIOS
+        """The scenarios of the depth that judge anything in the scope."""
+        scope = self.scope or tuple(CATALOGUE.requirements)
+        found = judging(scope, (self.depth.name,))
+        return tuple(each for each in found if not self.names or each.name in self.names)
 
 
 def built(request: Request, tell: Callable[[str], None]) -> Request:

@@ -16,7 +16,6 @@ from isolane.conformance.report import files, table
 from isolane.conformance.requests import RequestError, request
 from isolane.conformance.requirements import requirement
 from isolane.conformance.result import RunResult
-from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.ticker import Ticker
 from isolane.conformance.verdict import ExitCode, Outcome, combine
@@ -109,7 +108,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                 pytest.param(
                     Declared(name, scenario), id=f"{scenario.name}-{name}", marks=pytest.mark.requirement(name)
                 )
-                for scenario in SCENARIOS
+                for scenario in metafunc.config.stash[_LIVE].request.scenarios
                 for name in scenario.judges
             ],
         )

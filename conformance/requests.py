@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from isolane.conformance.depth import DEPTHS, depth
 from isolane.conformance.engine import Request
 from isolane.conformance.requirements import CATALOGUE, UnknownRequirementError, requirement
+from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.fixtures.implementations import descriptor
 
 RUNS = Path("isolane-runs")
@@ -28,6 +30,7 @@ def request(
     out: Path | None = None,
     ids: Sequence[str] = (),
     profiles: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> Request:
     """A request for the implementation of that name or descriptor path; its folder is made.
 
@@ -38,6 +41,7 @@ def request(
         out: A folder that is empty or not there yet; one below `isolane-runs` when not given.
         ids: Requirements to judge only, comma-separated in each.
         profiles: Profiles to judge only, likewise.
+        names: Scenarios to run only, likewise.
 
     Raises:
         DescriptorError: No such implementation, or its descriptor is wrong.
@@ -56,9 +60,10 @@ def request(
         seed=random.SystemRandom().randrange(1 << 32) if seed is None else seed,
         scope=scope,
         folder=(out or RUNS / f"{known.name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}").absolute(),
+        names=_named(names),
     )
     if not made.scenarios:
-        raise RequestError(f"no scenario judges {', '.join(scope)} yet, so nothing was run")
+        raise RequestError(_nothing_to_run(made))
     _make(made.folder)
     return made
 
@@ -73,6 +78,25 @@ def _scope(profiles: Sequence[str], ids: Sequence[str]) -> tuple[str, ...]:
     except LookupError as error:
         raise RequestError(f"--profile: {error}") from error
     return tuple(dict.fromkeys(asked))
+
+
+def _named(values: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(_split(values)))
+    known = [each.name for each in SCENARIOS]
+    for name in names:
+        if name not in known:
+            raise RequestError(f"--scenario: {name!r}: allowed: {', '.join(known)}")
+    return names
+
+
+def _nothing_to_run(asked: Request) -> str:
+    other = next((name for name in DEPTHS if replace(asked, depth=depth(name)).scenarios), None)
+    if other is None:
+        return f"no scenario judges {', '.join(asked.scope)} yet, so nothing was run"
+    what = ", ".join([*asked.names, *asked.scope])
+    return (
+        f"--depth {asked.depth.name}: nothing of what was asked for ({what}) is judged at it; --depth {other} judges it"
+    )
 
 
 def _split(values: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ def command(identifier: str) -> None:
         found = requirement(identifier)
     except UnknownRequirementError as error:
         raise click.UsageError(str(error)) from error
-    scenarios = [f"{scenario.name}: {scenario.title}" for scenario in judging(frozenset({found.id}))]
+    scenarios = [f"{each.name} ({', '.join(each.depths)}): {each.title}" for each in judging((found.id,))]
     Console(highlight=False).print(_page(found, scenarios))
 
 

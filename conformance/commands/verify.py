@@ -19,6 +19,7 @@ from isolane.conformance.ticker import Ticker
 @click.option("--depth", "depth_name", type=click.Choice(DEPTHS), default="smoke", show_default=True)
 @click.option("--profile", "profiles", multiple=True, help="Judge a profile's requirements only (comma-separated).")
 @click.option("--only", "ids", multiple=True, metavar="ID", help="Judge these requirements only (comma-separated).")
+@click.option("--scenario", "names", multiple=True, metavar="NAME", help="Run these scenarios only (comma-separated).")
 @click.option("--seed", type=click.IntRange(0), help="What load is drawn from; chosen and reported when not given.")
 @click.option("--services", "choices", multiple=True, metavar="SERVICE=PLACE", help="kafka=external:HOST:PORT")
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/NAME-TIME).")
@@ -28,6 +29,7 @@ def command(
     depth_name: str,
     profiles: tuple[str, ...],
     ids: tuple[str, ...],
+    names: tuple[str, ...],
     seed: int | None,
     choices: tuple[str, ...],
     out: Path | None,
@@ -41,7 +43,9 @@ def command(
     """
     try:
         choice = services.ServiceChoice.parse(choices)
-        asked = request(implementation, depth_name=depth_name, seed=seed, out=out, ids=ids, profiles=profiles)
+        asked = request(
+            implementation, depth_name=depth_name, seed=seed, out=out, ids=ids, profiles=profiles, names=names
+        )
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
     with Ticker(asked.descriptor.name) as ticker:

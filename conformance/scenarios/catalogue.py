@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from isolane.conformance.depth import DEPTHS, DepthName
 from isolane.conformance.scenarios import crash, isolation
 from isolane.conformance.scenarios.model import Scenario
 
 SCENARIOS: tuple[Scenario, ...] = (isolation.SCENARIO, crash.SCENARIO)
 
 
-def judging(ids: frozenset[str]) -> tuple[Scenario, ...]:
-    """The scenarios that declare to judge any of these requirements."""
-    return tuple(scenario for scenario in SCENARIOS if ids & set(scenario.judges))
+def judging(ids: Collection[str], depths: Collection[DepthName] = DEPTHS) -> tuple[Scenario, ...]:
+    """The scenarios of any of these depths that declare to judge any of these requirements."""
+    return tuple(each for each in SCENARIOS if set(ids) & set(each.judges) and set(depths) & set(each.depths))
