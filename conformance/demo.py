@@ -1,7 +1,7 @@
 """The demo: the reference in its three modes, one after the other, meets the same load and the same slow cluster.
 
-Two tenants, and the one that falls sick has as many partitions as there are sending workers: with fewer,
-workers for each partition would look innocent. What comes out is histories, as of any scenario.
+Two tenants, and the one that falls sick has as many partitions as there are sending workers, so that each of its
+partitions may hold one. What comes out is histories, as of any scenario.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -43,12 +42,15 @@ def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> 
     told = accounts(lived)
     commands = {
         "Run it again": f"isolane demo --seed {asked.seed}",
-        "Judge a mode again": f"isolane check {shlex.quote(str(lived[-1].history.folder))}",
+        "Judge a mode again, in the folder of this page": (
+            f"isolane check {lived[-1].history.folder.relative_to(asked.folder).as_posix()}"
+        ),
     }
     page.write(demo_page.page(told, lived[-1].result, commands), asked.folder / PAGE)
     console = Console()
     for account in told:
         console.print(account.sentence, soft_wrap=True, highlight=False, markup=False)
         for warning in account.warnings:
-            console.print(f"  take with care: {warning}", soft_wrap=True, highlight=False, markup=False)
+            console.print(f"Take with care: {warning}", soft_wrap=True, highlight=False, markup=False)
+        console.print()
     console.print(f"Page: {asked.folder / PAGE}", soft_wrap=True, highlight=False, markup=False)

@@ -111,7 +111,7 @@ def _rates(account: Account, view: View, times: tuple[float, float]) -> Plot:
     healthy, sick = _names(account)
     offered = series.offered_rate(history, account.healthy, view)
     return plots.rates(
-        "Records accepted a second; the fault begins at 0 s",
+        "Records accepted a second",
         (
             Curve("offered to each", plots.OFFERED, offered, dashed=True),
             Curve(f"{sick}, slow", plots.SICK, series.accepted_rate(history, account.sick, view)),
