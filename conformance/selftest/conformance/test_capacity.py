@@ -1,0 +1,120 @@
+"""Capacity of an implementation that does not deliver everything: a finding for later, not the end of the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from isolane.conformance import world as world_module
+from isolane.conformance.errors import NoTrafficError
+from isolane.conformance.history_ledger import Ledger
+from isolane.conformance.tokens import Token
+from isolane.conformance.world import World, WorldTenant
+from isolane.fixtures.implementations import descriptor
+
+RUN = 7
+BURST = 40
+
+
+class LossyLoad:
+    """A load of one topic whose records are accepted at once, but for those that are lost."""
+
+    def __init__(self, attempts: Path, lost: int) -> None:
+        """Write what the cluster saw to `attempts`; the last `lost` records of a burst never arrive."""
+        self._attempts, self._lost = attempts, lost
+        self._fresh: dict[int, int] = {}
+
+    def phase(self, _name: str) -> tuple[str, dict[int, int]]:
+        """Nothing was offered before."""
+        return "", {}
+
+    def burst(self, records: Mapping[int, int]) -> None:
+        """Send the records, and let those that are not lost be accepted."""
+        tokens = [Token(RUN, 0, 0, sequence) for sequence in range(records[0])]
+        self._fresh = {token.record: 1 for token in tokens}
+        accepted = [str(token) for token in tokens[: records[0] - self._lost]]
+        exchange = [
+            {"e": "arrived", "r": 1, "tenant": "a", "at": 0.0, "bytes": 1, "open": 1, "tokens": accepted},
+            {"e": "answered", "r": 1, "at": 0.0, "status": 200, "items": 201},
+        ]
+        self._attempts.write_text("".join(json.dumps(line) + "\n" for line in exchange if accepted))
+
+    def settle(self, _timeout: float) -> int:
+        """Kafka has all of them."""
+        return len(self._fresh)
+
+    def take_sent(self) -> dict[int, int]:
+        """The records of the burst, once."""
+        taken, self._fresh = self._fresh, {}
+        return taken
+
+
+class NoMembers:
+    """No process that could end."""
+
+    def ended(self) -> list[int]:
+        """Nobody did."""
+        return []
+
+
+class Events:
+    """Takes what the history is told."""
+
+    def write(self, _line: Mapping[str, Any]) -> None:
+        """Forget it."""
+
+
+def world_of(folder: Path, *, lost: int) -> World:
+    """A world of one tenant in which that many records of a burst are lost."""
+    attempts = folder / "attempts.ndjson"
+    unused: Any = None
+    return World(
+        descriptor.find("reference"),
+        load=cast("Any", LossyLoad(attempts, lost)),
+        members=cast("Any", NoMembers()),
+        clusters=unused,
+        commits=unused,
+        shape=unused,
+        tenants={"a": WorldTenant("a", (0,))},
+        events=cast("Any", Events()),
+        ledger=Ledger(RUN, {0: "a"}),
+        attempts=attempts,
+        phase_began=lambda _: None,
+    )
+
+
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not accepted now will not come."""
+    monkeypatch.setattr(world_module, "STILL", 0.2)
+
+
+def test_records_that_are_lost_do_not_end_the_run(tmp_path: Path) -> None:
+    """An implementation that loses a part of a burst has the capacity at which it delivered the rest."""
+    world = world_of(tmp_path, lost=BURST // 2)
+    assert world.measure_capacity(BURST) > 0
+
+
+def test_lost_records_are_not_waited_for_again(tmp_path: Path) -> None:
+    """The backlog of a tenant is gone when everything has come but what had been given up before."""
+    world = world_of(tmp_path, lost=BURST // 2)
+    world.measure_capacity(BURST)
+    assert world.await_backlog_of("a", timeout=0)
+
+
+def test_a_backlog_that_does_not_come_is_waited_for_once(tmp_path: Path) -> None:
+    """What was missing at the end of the patience counts as lost from then on; a verdict is for the checkers."""
+    world = world_of(tmp_path, lost=1)
+    world.load.burst({0: BURST})
+    assert not world.await_backlog_of("a", timeout=0)
+    assert world.await_backlog_of("a", timeout=0)
+
+
+def test_an_implementation_that_delivers_nothing_has_no_capacity(tmp_path: Path) -> None:
+    """Without a single record there is nothing to measure, and nothing to judge."""
+    with pytest.raises(NoTrafficError, match="of a burst of 40 records none was accepted"):
+        world_of(tmp_path, lost=BURST).measure_capacity(BURST)
