@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class SharedLine:
     """A queue of flushes that blocks whoever fills it, whichever tenant is the cause. See `sending.Line`.
 
+    In the mode `partition_workers` a partition's worker waits for the outcome of what it handed over: its partition
+    has no more than that under way, and stalls nobody until such partitions take all sending workers together.
+
     The lock guards the queue, the flushes that workers are busy with, and what the tenants' clusters accepted last.
     """
 
@@ -31,6 +34,7 @@ class SharedLine:
     ) -> None:
         """Take the clusters by tenant, and what follows a reply."""
         self._config = config
+        self._waits = config.kafka.partition_processing.mode == "partition_workers"
         self._runtime = runtime
         self._clusters = clusters
         self._afterwards = afterwards
@@ -49,16 +53,18 @@ class SharedLine:
         """See `Line`: nothing was counted."""
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
-        """See `Line`: blocks while the queue is full."""
+        """See `Line`: blocks while the queue is full; for a worker that waits, until the outcome is known."""
         for flush in self._flushes(lane, pieces):
             with self._changed:
                 while len(self._queue) >= self._config.sending_queue.queue_size and not lane.closed:
                     self._changed.wait()
-                if not lane.closed:
+                if kept := not lane.closed:
                     self._queue.append(flush)
                     self._changed.notify_all()
-                    continue
-            lane.abandon(flush.pieces)
+                while self._waits and self._pending(lane) and not lane.closed:
+                    self._changed.wait()
+            if not kept:
+                lane.abandon(flush.pieces)
 
     def drop(self, lane: Lane) -> None:
         """See `Line`."""
@@ -84,6 +90,7 @@ class SharedLine:
             self._deliver(flush)
             with self._changed:
                 self._busy.remove(flush.lane)
+                self._changed.notify_all()
 
     def close(self) -> None:
         """See `Line`."""
@@ -101,6 +108,9 @@ class SharedLine:
             flushes[-1].append(piece)
             size += piece.size
         return [Flush(lane, part, ticket=0) for part in flushes]
+
+    def _pending(self, lane: Lane) -> bool:
+        return lane in self._busy or any(flush.lane is lane for flush in self._queue)
 
     def _next(self) -> Flush | None:
         with self._changed:

@@ -242,6 +242,22 @@ def test_a_baseline_is_delayed_by_a_black_hole(bench_of: Callable[..., Bench], m
     bench.commits(B, 50)
 
 
+def test_a_worker_for_each_partition_isolates_while_partitions_are_few(bench_of: Callable[..., Bench]) -> None:
+    """ISO-9: each partition has one flush under way, so fewer sick ones than sending workers leave room for others."""
+    bench = bench_of("partition_workers", flush={"max_bytes": "1KiB"})
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 300)
+    bench.produce(A1, 300)
+    bench.own(A, A1, B)
+    eventually(lambda: bench.clusters["a"].open == 2)
+    bench.produce(B, 300)
+    bench.commits(B, 300)
+    assert bench.clusters["a"].open == 2
+    bench.clusters["a"].answer()
+    bench.commits(A, 300)
+    bench.commits(A1, 300)
+
+
 @pytest.mark.parametrize(("policy", "committed"), [("dead_letter", 3), ("skip", 3), ("hold", 1)])
 def test_an_undecodable_record_is_treated_as_configured(
     bench_of: Callable[..., Bench], caplog: pytest.LogCaptureFixture, policy: str, committed: int
