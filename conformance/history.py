@@ -34,6 +34,7 @@ from isolane.conformance.history_files import (
 )
 from isolane.conformance.history_ledger import AcceptedIndex, Attempt, Connection, Ledger
 from isolane.conformance.history_letters import LetterIndex, indexed
+from isolane.conformance.history_sendings import Sending, by_item
 from isolane.conformance.history_values import (
     NOTHING_TO_DELIVER,
     DeadLetter,
@@ -175,6 +176,11 @@ class History:
     def letters(self) -> LetterIndex:
         """The dead letters by record."""
         return indexed(self.dead_letters, self.meta.run_number, self._by_place.get)
+
+    @cached_property
+    def sendings(self) -> Mapping[int, Sequence[Sending]]:
+        """What was sent of each item, by the number of its token, in order of arrival."""
+        return by_item(self.attempts)
 
     def find(self, record: int) -> Produced | None:
         """Return the produced record with this key."""

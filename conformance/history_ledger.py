@@ -15,6 +15,7 @@ from isolane.conformance.tokens import ITEM_BITS, number_of, run_of, topic_of
 _WIDTH = 12
 _NO_TOKEN = b"\xff" * _WIDTH
 _CONFLICT = 409
+_RETRYABLE = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,11 @@ class Ledger:
 def is_accepted(status: int | None) -> bool:
     """Return whether an item's status says that the cluster holds it."""
     return status is not None and (200 <= status < 300 or status == _CONFLICT)
+
+
+def is_retryable(status: int | None) -> bool:
+    """Return whether a status, of an item or of a request, says that the same may succeed later."""
+    return status is not None and (status in _RETRYABLE or status >= 500)
 
 
 def _pack(tokens: list[str | None]) -> bytes:

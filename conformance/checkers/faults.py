@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from isolane.conformance.history import History
-from isolane.conformance.history_ledger import Attempt
+from isolane.conformance.history_ledger import Attempt, is_retryable
 from isolane.conformance.history_values import Phase
 
 PREFIX = "fault:"
 
 HELD = 1.0
 """Seconds that a request must be held to count as bitten by a slow cluster; a healthy one takes milliseconds."""
-
-_RETRYABLE = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def _held(history: History, phase: Phase, tenant: str) -> int:
 
 def _pushed_back(history: History, phase: Phase, tenant: str) -> int:
     return sum(
-        _is_retryable(attempt.status) or any(_is_retryable(status) for _, status in attempt.items())
+        is_retryable(attempt.status) or any(is_retryable(status) for _, status in attempt.items())
         for attempt in _seen(history, phase, tenant)
         if attempt.answered is not None and phase.began <= attempt.answered < phase.ended
     )
@@ -88,10 +86,6 @@ def _seen(history: History, phase: Phase, tenant: str) -> Iterator[Attempt]:
 
 def _end(attempt: Attempt) -> float:
     return math.inf if attempt.closed is None else attempt.closed
-
-
-def _is_retryable(status: int | None) -> bool:
-    return status is not None and (status in _RETRYABLE or status >= 500)
 
 
 _HELD = f"requests held for {HELD:g} s or more"
