@@ -139,16 +139,30 @@ class World:
     @contextmanager
     def fault(self, tenant: str, name: str, script: Script, *, phase: str | None = None) -> Iterator[None]:
         """Let one tenant's cluster behave as `script` says while the block runs, in a phase of its own."""
-        full = self._tenants[tenant].name
         self.phase(phase or f"fault:{name}")
-        self.tell("fault", name, tenant=full, script=script.model_dump(mode="json", exclude_defaults=True))
-        self._clusters.script(full, script)
+        self.inject(tenant, name, script)
         try:
             yield
         finally:
-            bitten = self._clusters.counters(full)["bitten"]
-            self._clusters.script(full, Script())
-            self.tell("heal", name, tenant=full, bitten=bitten)
+            self.heal(tenant, name)
+
+    def inject(self, tenant: str, name: str, *layers: Script) -> None:
+        """Let one tenant's cluster behave as the layers of the script say from now on, by the name of a fault."""
+        full = self._tenants[tenant].name
+        scripts = [layer.model_dump(mode="json", exclude_defaults=True) for layer in layers]
+        self.tell("fault", name, tenant=full, script=scripts[0] if len(scripts) == 1 else {"layers": scripts})
+        self._clusters.script(full, *layers)
+
+    def heal(self, tenant: str, name: str) -> None:
+        """Let one tenant's cluster be healthy again: the end of the fault of that name."""
+        full = self._tenants[tenant].name
+        bitten = self.bitten(tenant)
+        self._clusters.script(full)
+        self.tell("heal", name, tenant=full, bitten=bitten)
+
+    def bitten(self, tenant: str) -> int:
+        """How many exchanges the present script of a tenant's cluster has affected."""
+        return self._clusters.counters(self._tenants[tenant].name)["bitten"]
 
     def run_for(self, seconds: float) -> None:
         """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""
