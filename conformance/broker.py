@@ -1,16 +1,18 @@
-"""Kafka as the suite needs it, typed: topics, committed offsets, and a producer that tells each offset.
+"""Kafka as the suite needs it, typed: topics, committed offsets and ends of logs.
 
-The one module of the suite that imports kafka-python, which ships no types.
+Beside `producer` and `reader` this is the one module of the suite that imports kafka-python, which ships no types.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from kafka import KafkaAdminClient, KafkaProducer
+from kafka import KafkaAdminClient
+from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import KafkaError
+from kafka.protocol.consumer import OffsetSpec
 
 from isolane.conformance.errors import HarnessError
 
@@ -20,8 +22,8 @@ TopicPartition = tuple[str, int]
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its news of every reconnection would bury a run's own output
 
 
-class CommitsUnreadableError(Exception):
-    """The committed offsets could not be read this time."""
+class UnreadableError(Exception):
+    """Something could not be read from Kafka this time."""
 
 
 class Broker:
@@ -43,18 +45,35 @@ class Broker:
         """Close the connection."""
         self._admin.close()
 
-    def create_topics(self, partitions: Mapping[str, int]) -> None:
-        """Create topics with their numbers of partitions; returns when every partition has a leader."""
-        topics = {name: {"num_partitions": number, "replication_factor": 1} for name, number in partitions.items()}
+    def create_topics(
+        self, partitions: Mapping[str, int], configs: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        """Create topics with their numbers of partitions; returns when every partition has a leader.
+
+        `configs` has the settings of those that have any of their own, by name.
+        """
+        topics = {
+            name: {"num_partitions": number, "replication_factor": 1, "configs": (configs or {}).get(name, {})}
+            for name, number in partitions.items()
+        }
         try:
             self._admin.create_topics(topics, wait_for_metadata=True)
         except KafkaError as error:
             raise HarnessError(f"Kafka does not create the topics {', '.join(topics)}: {error}") from error
 
-    def delete_topics(self, names: Iterable[str]) -> None:
-        """Delete topics."""
+    def add_partitions(self, topic: str, total: int) -> None:
+        """Give a topic more partitions, `total` in all; returns when all of them have a leader."""
         try:
-            self._admin.delete_topics(list(names))
+            self._admin.create_partitions({topic: total})
+            self._admin.wait_for_topics([topic])
+        except KafkaError as error:
+            raise HarnessError(f"Kafka does not give {topic} {total} partitions: {error}") from error
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete those of the topics that there are."""
+        try:
+            if there := set(names).intersection(self._admin.list_topics()):
+                self._admin.delete_topics(list(there))
         except KafkaError as error:
             raise HarnessError(f"Kafka does not delete the topics of a scenario that ended: {error}") from error
 
@@ -62,13 +81,26 @@ class Broker:
         """The group's committed offsets; partitions without one are absent.
 
         Raises:
-            CommitsUnreadableError: The coordinator does not answer now.
+            UnreadableError: The coordinator does not answer now.
         """
         try:
             offsets = self._admin.list_group_offsets(group)[group]
         except KafkaError as error:
-            raise CommitsUnreadableError(repr(error)) from error
+            raise UnreadableError(repr(error)) from error
         return {(at.topic, at.partition): held.offset for at, held in offsets.items() if held.offset >= 0}
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The end of each partition's log: the offset that the next record will get.
+
+        Raises:
+            UnreadableError: The broker does not answer now.
+        """
+        wanted = {KafkaTopicPartition(*at): OffsetSpec.LATEST for at in partitions}
+        try:
+            found = self._admin.list_partition_offsets(wanted) if wanted else {}
+        except KafkaError as error:
+            raise UnreadableError(repr(error)) from error
+        return {(at.topic, at.partition): end.offset for at, end in found.items()}
 
 
 @contextmanager
@@ -79,46 +111,3 @@ def connected(bootstrap: str) -> Iterator[Broker]:
         yield broker
     finally:
         broker.close()
-
-
-class Producer:
-    """Sends records and tells where each one went. Its callbacks run on kafka-python's own I/O thread."""
-
-    def __init__(self, bootstrap: str) -> None:
-        """Connect to `bootstrap` (host:port); every record is confirmed by all replicas, in order."""
-        self._producer = KafkaProducer(
-            bootstrap_servers=bootstrap,
-            client_id="isolane-load",
-            acks="all",
-            max_request_size=16 * 1024 * 1024,
-            metrics_enabled=False,
-        )
-
-    def send(
-        self,
-        topic: str,
-        partition: int,
-        value: bytes,
-        *,
-        acknowledged: Callable[[int], None],
-        failed: Callable[[Exception], None],
-    ) -> None:
-        """Send one record; later exactly one of `acknowledged(offset)` and `failed(error)` is called."""
-        future = self._producer.send(topic, value=value, partition=partition)
-        future.add_callback(lambda sent: acknowledged(sent.offset))
-        future.add_errback(failed)
-
-    def flush(self, timeout: float) -> None:
-        """Wait until everything sent is acknowledged.
-
-        Raises:
-            HarnessError: Not within `timeout` seconds.
-        """
-        try:
-            self._producer.flush(timeout=timeout)
-        except KafkaError as error:
-            raise HarnessError(f"Kafka did not take the load within {timeout:g} s: {error}") from error
-
-    def close(self) -> None:
-        """Close the connection; what is not yet sent is given up after a second."""
-        self._producer.close(timeout=1)

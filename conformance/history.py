@@ -33,7 +33,7 @@ from isolane.conformance.history_files import (
     read_lines,
 )
 from isolane.conformance.history_ledger import AcceptedIndex, Attempt, Connection, Ledger
-from isolane.conformance.history_letters import LetterIndex, indexed
+from isolane.conformance.history_letters import LetterIndex
 from isolane.conformance.history_sendings import Sending, by_item
 from isolane.conformance.history_values import (
     NOTHING_TO_DELIVER,
@@ -167,15 +167,21 @@ class History:
         """
         if record.kind in NOTHING_TO_DELIVER or self._skips(record):
             return record.sent
-        return self.letters.finished_at(record.record, record.items, self.accepted)
+        return self._letters.finished_at(record.record, record.place, record.items, self.accepted)
+
+    def letters(self, record: Produced) -> list[DeadLetter]:
+        """Return the dead letters about a record, in the order in which they were found."""
+        return self._letters.about(record.record, record.place)
 
     def _skips(self, record: Produced) -> bool:
         return record.kind == "poison" and self.meta.dead_letter.undecodable in {None, "skip"}
 
     @cached_property
-    def letters(self) -> LetterIndex:
-        """The dead letters by record."""
-        return indexed(self.dead_letters, self.meta.run_number, self._by_place.get)
+    def _letters(self) -> LetterIndex:
+        index = LetterIndex(self.meta.run_number)
+        for letter in self.dead_letters:
+            index.add(letter)
+        return index
 
     @cached_property
     def sendings(self) -> Mapping[int, Sequence[Sending]]:
@@ -198,10 +204,6 @@ class History:
         """Return the name of the topic with this number."""
         topics = self.meta.topics
         return topics[number].name if number < len(topics) else f"topic {number}"
-
-    @cached_property
-    def _by_place(self) -> Mapping[tuple[int, int, int], int]:
-        return {(record.topic, record.partition, record.offset): record.record for record in self.produced}
 
     @cached_property
     def _by_key(self) -> dict[int, Produced]:

@@ -19,6 +19,9 @@ part of a transaction that was aborted; in a compacted topic, with a later recor
 began, in a topic that it begins at the end of.
 """
 
+Place = tuple[int, int, int]
+"""Where a record lies in Kafka: topic number, partition and offset."""
+
 NOTHING_TO_DELIVER: frozenset[Kind] = frozenset({"tombstone", "empty", "aborted", "superseded", "early"})
 """The kinds that nobody owes to a cluster; some of the last three may reach one all the same."""
 
@@ -130,6 +133,11 @@ class Produced:
         """The token of the record's first item."""
         return str(Token.of_record(self.record))
 
+    @property
+    def place(self) -> Place:
+        """Where it lies in Kafka."""
+        return self.topic, self.partition, self.offset
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -152,14 +160,14 @@ class DeadLetter:
     Attributes:
         at: The earliest that it can have been there: the reading before did not find it.
         seen: When it was found.
-        place: Topic number, partition and offset of the record that it says to be about; None where it does not say so.
+        place: Where the record is that it says to be about; None where it does not say so.
         reason: Why the record was put aside, by the letter itself; empty where it does not say.
         items: The numbers of the tokens in it.
     """
 
     at: float
     seen: float
-    place: tuple[int, int, int] | None
+    place: Place | None
     reason: str
     items: tuple[int, ...]
 

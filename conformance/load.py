@@ -11,53 +11,97 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from isolane.conformance.broker import Producer, TopicPartition
+from isolane.conformance.broker import TopicPartition
 from isolane.conformance.errors import HarnessError
 from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.history_values import Kind, Place
+from isolane.conformance.producer import Codec, Header, Producer, Producers
 from isolane.conformance.tokens import Token
 from isolane.fixtures import payloads
+from isolane.fixtures.implementations.descriptor import Policy
 
 LAG_WORTH_TELLING = 0.1
 """Seconds that a record may leave late before the history tells it; checkers have bounds of their own."""
 
+Shaper = Callable[[payloads.Encoding, payloads.Signal, Sequence[str]], bytes | None]
+"""Makes a record's value from the encoding and signal of its topic and the tokens of its items."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadTopic:
-    """A topic that gets load: its name and number of partitions."""
+    """A topic that gets load.
+
+    Attributes:
+        name: Its name.
+        partitions: How many it has; 0 while it does not exist.
+        signal: What it carries.
+        codecs: How its batches are compressed: the first partition's with the first one, and so on round and round.
+        owned: Whether any tenant owns it, so that somebody must finish its records.
+    """
 
     name: str
     partitions: int
     signal: payloads.Signal = "logs"
+    codecs: tuple[Codec, ...] = ("none",)
+    owned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A record that is not like all others.
+
+    Attributes:
+        kind: What it is.
+        value: Makes its value; None for that of any other record.
+        key: Its key.
+        headers: Its headers.
+        partition: Where it goes; None for the next in turn.
+    """
+
+    kind: Kind = "data"
+    value: Shaper | None = None
+    key: bytes | None = None
+    headers: tuple[Header, ...] = ()
+    partition: int | None = None
+
+
+PLAIN = Draft()
+"""A record like all others."""
 
 
 class Load:
-    """The one producer of a scenario, on a thread of its own.
+    """The one source of records of a scenario, on a thread of its own.
 
     Rates are set for each topic (records a second, evenly over its partitions, intervals seeded at ±50 %);
-    a burst adds records that are due at once. Each acknowledged record is a line of `produced.ndjson`.
-    The lock guards the schedule; records are sent outside of it.
+    whatever else is sent is due at once. Each acknowledged record is a line of `produced.ndjson`.
+    The lock guards the schedule and what is known of topics and records; records are sent outside of it.
     """
 
     def __init__(
         self,
-        producer: Producer,
+        producers: Producers,
         topics: Sequence[LoadTopic],
         *,
         run: int,
         items: int,
         encoding: payloads.Encoding,
+        undecodable: Policy | None,
         seed: int,
         produced: HistoryWriter,
         events: HistoryWriter,
         padding: int = 120,
     ) -> None:
-        """Prepare the load of `topics`; nothing is sent before `rates`, `burst` or `canaries`."""
-        self._producer = producer
-        self._topics = topics
+        """Prepare the load of `topics`; nothing is sent before it is asked for.
+
+        `undecodable` says what becomes of records that cannot be decoded, so that nobody waits for those in vain.
+        """
+        self._producers = producers
+        self._topics = list(topics)
         self._run, self._items, self._encoding, self._padding = run, items, encoding, padding
+        self._undecodable = undecodable
         self._produced, self._events = produced, events
         self._random = random.Random(seed)
         self._lock = threading.Lock()
@@ -66,12 +110,14 @@ class Load:
         self._rates: dict[int, float] = {}
         self._phase = ""
         self._closed = False
-        self._sequences = [[0] * topic.partitions for topic in topics]
+        self._sequences: Counter[tuple[int, int]] = Counter()
         self._turns = [0] * len(topics)
         self._offered: Counter[int] = Counter()
         self._fresh: dict[int, int] = {}
+        self._held: set[tuple[int, int]] = set()
         self._sent = 0
         self._acknowledged = 0
+        self._places: dict[int, Place] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._failure: Exception | None = None
         self._lag_told = 0.0
@@ -87,24 +133,47 @@ class Load:
             return ended
 
     def rates(self, rates: Mapping[int, float]) -> None:
-        """Set the load: records a second by topic number; topics not named get nothing."""
+        """Set the load: records a second by topic number; topics not named, or not there, get nothing."""
         now = time.monotonic()
         with self._changed:
-            self._rates = {topic: rate for topic, rate in rates.items() if rate > 0}
+            self._rates = {topic: rate for topic, rate in rates.items() if rate > 0 and self._topics[topic].partitions}
             self._due = [(now + self._interval(topic) * self._random.random(), topic) for topic in self._rates]
             heapq.heapify(self._due)
             self._changed.notify()
 
+    def has(self, topic: int, partitions: int) -> None:
+        """Know that the topic has so many partitions from now on."""
+        with self._lock:
+            self._topics[topic] = replace(self._topics[topic], partitions=partitions)
+
+    def send(self, topic: int, draft: Draft = PLAIN, count: int = 1) -> None:
+        """Send that many records like `draft` to a topic, one after the other, beside the rates."""
+        for _ in range(count):
+            self._send(topic, time.monotonic(), draft)
+
     def burst(self, records: Mapping[int, int]) -> None:
-        """Send that many records to each topic at once, beside the rates."""
+        """Send that many records to each topic, all of them due now, beside the rates."""
         now = time.monotonic()
         for topic, count in records.items():
             for _ in range(count):
-                self._send(topic, now)
+                self._send(topic, now, PLAIN)
 
-    def canaries(self) -> None:
-        """Send one record to each partition of each topic."""
-        self.burst({number: topic.partitions for number, topic in enumerate(self._topics)})
+    def transaction(self, topic: int, count: int, *, commit: bool) -> None:
+        """Send that many records to a topic in one transaction; blocks until it is over.
+
+        Raises:
+            HarnessError: Kafka does not take it.
+        """
+        producer, draft = self._producers.transactional, PLAIN if commit else Draft("aborted")
+        with producer.transaction(commit=commit):
+            for _ in range(count):
+                self._send(topic, time.monotonic(), draft, producer)
+
+    def canaries(self, draft: Draft = PLAIN) -> None:
+        """Send one record to each partition that there is of each topic that a tenant owns."""
+        for number, topic in enumerate(self._topics):
+            if topic.owned:
+                self.send(number, draft, topic.partitions)
 
     def settle(self, timeout: float) -> int:
         """Stop the load and wait until Kafka has acknowledged all of it; the number of records so far.
@@ -113,7 +182,15 @@ class Load:
             HarnessError: Kafka refused a record, or did not acknowledge within `timeout` seconds.
         """
         self.rates({})
-        self._producer.flush(timeout)
+        return self.flush(timeout)
+
+    def flush(self, timeout: float) -> int:
+        """Wait until Kafka has acknowledged what was sent; the number of records so far.
+
+        Raises:
+            HarnessError: Kafka refused a record, or did not acknowledge within `timeout` seconds.
+        """
+        self._producers.flush(timeout)
         if self._failure is not None:
             raise HarnessError(f"Kafka refused a record of the load: {self._failure}") from self._failure
         with self._changed:
@@ -122,23 +199,34 @@ class Load:
             return self._sent
 
     def take_sent(self) -> dict[int, int]:
-        """Record keys sent since the last call, with their numbers of items."""
+        """Keys of records sent since the last call that somebody must finish, with their numbers of items."""
         with self._lock:
             taken, self._fresh = self._fresh, {}
             return taken
 
+    def place(self, record: int) -> Place | None:
+        """Where the record with this key lies in Kafka; None while it is not acknowledged."""
+        with self._lock:
+            return self._places.get(record)
+
     def ends(self) -> dict[TopicPartition, int]:
-        """The offset behind the last acknowledged record of each partition."""
+        """The offset behind the last acknowledged record of each partition that must be finished."""
         with self._lock:
             return dict(self._ends)
 
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """Every partition that there is."""
+        with self._lock:
+            return [(topic.name, number) for topic in self._topics for number in range(topic.partitions)]
+
     def close(self) -> None:
-        """End the thread and the producer."""
+        """End the thread and the producers."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         self._thread.join()
-        self._producer.close()
+        self._producers.close()
 
     def _interval(self, topic: int) -> float:
         return self._random.uniform(0.5, 1.5) / self._rates[topic]
@@ -154,13 +242,14 @@ class Load:
                     continue
                 due, topic = self._due[0]
                 heapq.heapreplace(self._due, (due + self._interval(topic), topic))
-            self._send(topic, due)
+            self._send(topic, due, PLAIN)
 
-    def _send(self, topic: int, due: float) -> None:
-        record, phase = self._next(topic)
-        to = self._topics[topic]
+    def _send(self, number: int, due: float, draft: Draft, producer: Producer | None = None) -> None:
+        topic = self._topics[number]
+        record, phase, awaited = self._next(number, draft)
         tokens = [str(replace(record, item=item)) for item in range(self._items)]
-        value = payloads.value(self._encoding, to.signal, tokens, padding=self._padding)
+        value = self._value(topic, tokens, draft)
+        producer = producer or self._producers.of(topic.codecs[record.partition % len(topic.codecs)])
         sent = time.monotonic()
         self._tell_lag(sent - due, sent)
 
@@ -168,35 +257,66 @@ class Load:
             self._produced.write(
                 {
                     "token": tokens[0],
-                    "topic": topic,
+                    "topic": number,
                     "partition": record.partition,
                     "offset": offset,
                     "items": self._items,
-                    "bytes": len(value),
+                    "bytes": len(value or b""),
                     "scheduled": due,
                     "sent": sent,
                     "acked": time.monotonic(),
                     "phase": phase,
+                    "kind": draft.kind,
                 },
             )
             with self._changed:
-                at = (to.name, record.partition)
-                self._ends[at] = max(self._ends.get(at, 0), offset + 1)
+                self._places[record.record] = number, record.partition, offset
+                if awaited:
+                    at = (topic.name, record.partition)
+                    self._ends[at] = max(self._ends.get(at, 0), offset + 1)
                 self._acknowledged += 1
                 self._changed.notify()
 
-        self._producer.send(to.name, record.partition, value, acknowledged=acknowledged, failed=self._fail)
+        producer.send(
+            topic.name,
+            record.partition,
+            value,
+            key=draft.key,
+            headers=draft.headers,
+            acknowledged=acknowledged,
+            failed=self._fail,
+        )
 
-    def _next(self, topic: int) -> tuple[Token, str]:
+    def _value(self, topic: LoadTopic, tokens: Sequence[str], draft: Draft) -> bytes | None:
+        if draft.value is not None:
+            return draft.value(self._encoding, topic.signal, tokens)
+        return payloads.value(self._encoding, topic.signal, tokens, padding=self._padding)
+
+    def _next(self, topic: int, draft: Draft) -> tuple[Token, str, bool]:
         with self._lock:
-            partition = self._turns[topic]
-            self._turns[topic] = (partition + 1) % self._topics[topic].partitions
-            record = Token(self._run, topic, partition, self._sequences[topic][partition])
-            self._sequences[topic][partition] += 1
+            partition = draft.partition
+            if partition is None:
+                partition = self._turns[topic] % self._topics[topic].partitions
+                self._turns[topic] = partition + 1
+            record = Token(self._run, topic, partition, self._sequences[topic, partition])
+            self._sequences[topic, partition] += 1
             self._sent += 1
             self._offered[topic] += 1
-            self._fresh[record.record] = self._items
-            return record, self._phase
+            awaited = self._is_awaited(topic, partition, draft.kind)
+            if awaited and (draft.kind == "data" or (draft.kind == "poison" and self._undecodable == "dead_letter")):
+                self._fresh[record.record] = self._items
+            return record, self._phase, awaited
+
+    def _is_awaited(self, topic: int, partition: int, kind: Kind) -> bool:
+        """Whether the commit must pass this record in the end."""
+        if kind == "poison" and self._undecodable == "hold":
+            self._held.add((topic, partition))
+        return (
+            self._topics[topic].owned
+            and (topic, partition) not in self._held
+            and kind not in {"aborted", "superseded", "early"}
+            and not (kind == "poison" and self._undecodable is None)
+        )
 
     def _tell_lag(self, lag: float, now: float) -> None:
         if lag > LAG_WORTH_TELLING and now - self._lag_told > 1:

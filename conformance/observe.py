@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
 
-from isolane.conformance.broker import Broker, CommitsUnreadableError, TopicPartition
+from isolane.conformance.broker import Broker, TopicPartition, UnreadableError
 from isolane.conformance.history_files import HistoryWriter
 
 PERIOD = 0.1
@@ -51,17 +51,27 @@ def periodically(name: str, read: Callable[[], None], events: HistoryWriter) -> 
 
 
 class CommitObserver:
-    """Reads the group's committed offsets: each reading has the times at which it began and ended."""
+    """Reads the group's committed offsets, then the ends of the logs; a reading has the times of its begin and end."""
 
     def __init__(
         self,
         broker: Broker,
         group: str,
         topics: Mapping[str, int],
+        partitions: Callable[[], Collection[TopicPartition]],
         commits: HistoryWriter,
     ) -> None:
-        """Observe `group` on `broker` (its own instance); `topics` numbers the topics by name."""
+        """Observe `group` on `broker` (its own instance).
+
+        Args:
+            broker: See above.
+            group: See above.
+            topics: The numbers of the topics by name; of others nothing is written.
+            partitions: Gives those that there are now.
+            commits: The file of the history.
+        """
         self._broker, self._group, self._topics, self._commits = broker, group, topics, commits
+        self._partitions = partitions
         self._latest: dict[TopicPartition, int] = {}
 
     @property
@@ -71,21 +81,23 @@ class CommitObserver:
 
     def read(self) -> None:
         """Read once."""
-        began = time.monotonic()
-        line: dict[str, Any] = {"began": began}
+        line: dict[str, Any] = {"began": time.monotonic()}
         try:
-            offsets = self._broker.committed(self._group)
-        except CommitsUnreadableError as error:
+            self._latest = self._broker.committed(self._group)
+        except UnreadableError as error:
             line |= {"ended": time.monotonic(), "error": str(error)}
         else:
-            self._latest = offsets
-            keyed = {
-                f"{self._topics[topic]}/{partition}": offset
-                for (topic, partition), offset in offsets.items()
-                if topic in self._topics
-            }
-            line |= {"ended": time.monotonic(), "offsets": keyed}
+            line |= {"ended": time.monotonic(), "offsets": self._keyed(self._latest)}
+            with suppress(UnreadableError):  # the offsets say enough without them
+                line["ends"] = self._keyed(self._broker.ends(self._partitions()))
         self._commits.write(line)
+
+    def _keyed(self, offsets: Mapping[TopicPartition, int]) -> dict[str, int]:
+        return {
+            f"{self._topics[topic]}/{partition}": offset
+            for (topic, partition), offset in offsets.items()
+            if topic in self._topics
+        }
 
 
 class ProcessSampler:

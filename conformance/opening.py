@@ -9,14 +9,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isolane.conformance import bounds
-from isolane.conformance.broker import Producer, connected
+from isolane.conformance.broker import connected
 from isolane.conformance.depth import Depth
-from isolane.conformance.history_files import META, HistoryWriter
-from isolane.conformance.history_ledger import Ledger
+from isolane.conformance.history_files import (
+    ATTEMPTS,
+    COMMITS,
+    DEAD_LETTERS,
+    EVENTS,
+    META,
+    PRODUCED,
+    SAMPLES,
+    HistoryWriter,
+)
 from isolane.conformance.history_values import Meta
 from isolane.conformance.load import Load, LoadTopic
 from isolane.conformance.members import Members
 from isolane.conformance.observe import CommitObserver, ProcessSampler, periodically
+from isolane.conformance.observe_letters import LetterObserver, letter_topics, source_of
+from isolane.conformance.producer import Producers
+from isolane.conformance.progress import Progress
 from isolane.conformance.shape import Shape
 from isolane.conformance.world import World, WorldTenant
 from isolane.fixtures.cluster import ScriptedClusters
@@ -53,8 +64,17 @@ class _Names:
     topics: list[LoadTopic]
 
     @property
+    def owning(self) -> tuple[WorldTenant, ...]:
+        """The tenants that the implementation is told of."""
+        return tuple(tenant for tenant in self.tenants.values() if tenant.shape.role != "nobody")
+
+    @property
     def owners(self) -> dict[int, str]:
-        return {number: tenant.name for tenant in self.tenants.values() for number in tenant.topics}
+        return {number: tenant.name for tenant in self.owning for number in tenant.topics}
+
+    @property
+    def settings(self) -> dict[str, Mapping[str, str]]:
+        return {name: tenant.shape.settings for tenant in self.tenants.values() for name in tenant.topics.values()}
 
 
 def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
@@ -62,9 +82,20 @@ def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
     names = _Names(run, {}, [])
     for tenant in plan.shape.tenants:
         full, first = f"{tenant.name}-{run:04x}", len(names.topics)
-        signals = descriptor.input.signals
-        names.tenants[tenant.name] = WorldTenant(full, tuple(range(first, first + len(signals))))
-        names.topics.extend(LoadTopic(f"managed_otlp.{signal}.{full}", tenant.partitions, signal) for signal in signals)
+        signals = descriptor.input.signals if tenant.signals == "all" else descriptor.input.signals[:1]
+        topics = [
+            LoadTopic(
+                f"managed_otlp.{signal}.{full}",
+                0 if tenant.late else tenant.partitions,
+                signal,
+                tenant.codecs,
+                owned=tenant.role != "nobody",
+            )
+            for signal in signals
+        ]
+        named = {number: topic.name for number, topic in enumerate(topics, first)}
+        names.tenants[tenant.name] = WorldTenant(tenant, full, named)
+        names.topics.extend(topics)
     return names
 
 
@@ -84,6 +115,7 @@ def opened(
     folder.mkdir(parents=True)
     names = _named(plan, descriptor, folder)
     topics = names.topics
+    encoding = descriptor.input.encodings[0 if plan.shape.encoding == "first" else -1]
     view = WorldView(
         brokers=services.bootstrap,
         group_id=f"isolane-{plan.scenario}-{names.run:04x}",
@@ -91,33 +123,36 @@ def opened(
         tenants=tuple(
             TenantView(
                 name=tenant.name,
-                topics=tuple(topics[number].name for number in tenant.topics),
+                topics=tuple(tenant.topics.values()),
                 topic_pattern=rf"^managed_otlp\.(logs|metrics|traces)\.{tenant.name}$",
                 endpoint=services.clusters.add(tenant.name),
             )
-            for tenant in names.tenants.values()
+            for tenant in names.owning
         ),
+        initial_offset=plan.shape.initial_offset,
+        encoding=encoding,
     )
     meta = _meta(plan, descriptor, view.group_id, names)
     (folder / META).write_text(meta.model_dump_json(by_alias=True, indent=2) + "\n")
-    attempts = folder / "attempts.ndjson"
-    services.clusters.rotate_ledger(attempts)
+    services.clusters.rotate_ledger(folder / ATTEMPTS)
     with ExitStack() as stack:
         broker = stack.enter_context(connected(services.bootstrap))
-        broker.create_topics({topic.name: topic.partitions for topic in topics})
-        stack.callback(broker.delete_topics, [topic.name for topic in topics])
-        for tenant in names.tenants.values():
+        broker.create_topics({topic.name: topic.partitions for topic in topics if topic.partitions}, names.settings)
+        aside = letter_topics(descriptor.dead_letter, (topic.name for topic in topics))
+        stack.callback(broker.delete_topics, {*(topic.name for topic in topics), *aside})
+        for tenant in names.owning:
             stack.callback(services.clusters.remove, tenant.name)
-        produced, events, commits, samples = (
-            stack.enter_context(HistoryWriter(folder / f"{name}.ndjson"))
-            for name in ("produced", "events", "commits", "samples")
+        produced, events, commits, samples, dead_letters = (
+            stack.enter_context(HistoryWriter(folder / name))
+            for name in (PRODUCED, EVENTS, COMMITS, SAMPLES, DEAD_LETTERS)
         )
         load = Load(
-            Producer(services.bootstrap),
+            Producers(services.bootstrap, transactional_id=view.group_id),
             topics,
             run=names.run,
             items=descriptor.output.items_per_record,
-            encoding=descriptor.input.encodings[0],
+            encoding=encoding,
+            undecodable=descriptor.dead_letter.policy,
             seed=plan.seed,
             produced=produced,
             events=events,
@@ -125,8 +160,12 @@ def opened(
         stack.callback(load.close)
         numbers = {topic.name: number for number, topic in enumerate(topics)}
         observer_broker = stack.enter_context(connected(services.bootstrap))
-        observer = CommitObserver(observer_broker, view.group_id, numbers, commits)
+        observer = CommitObserver(observer_broker, view.group_id, numbers, lambda: load.partitions, commits)
         stack.enter_context(periodically("commit-observer", observer.read, events))
+        source = stack.enter_context(source_of(descriptor.dead_letter, services.bootstrap, aside, folder))
+        if source is not None:
+            letters = LetterObserver(source, descriptor.dead_letter.headers, numbers, dead_letters)
+            stack.enter_context(periodically("dead-letter-observer", letters.read, events))
         members = Members(descriptor, view, folder, events)
         sampler = ProcessSampler(lambda: members.pids, samples)
         stack.enter_context(periodically("process-sampler", sampler.read, events))
@@ -137,11 +176,11 @@ def opened(
             members=members,
             clusters=services.clusters,
             commits=observer,
+            progress=Progress(load, folder, names.run, names.owners),
+            broker=broker,
             shape=plan.shape,
             tenants=names.tenants,
             events=events,
-            ledger=Ledger(names.run, names.owners),
-            attempts=attempts,
             phase_began=phase_began,
         )
         yield world
@@ -160,17 +199,18 @@ def _meta(plan: Plan, descriptor: Descriptor, group: str, names: _Names) -> Meta
             "run": f"{names.run:04x}",
             "group": group,
             "tenants": [
-                {"name": tenant.name, "role": shape.role, "topics": tenant.topics}
-                for shape in plan.shape.tenants
-                for tenant in (names.tenants[shape.name],)
+                {"name": tenant.name, "role": tenant.shape.role, "topics": tuple(tenant.topics)}
+                for tenant in names.owning
             ],
             "topics": [
-                {"name": topic.name, "tenant": names.owners[number], "partitions": topic.partitions}
-                for number, topic in enumerate(names.topics)
+                {"name": name, "tenant": names.owners.get(number), "partitions": tenant.shape.partitions}
+                for tenant in names.tenants.values()
+                for number, name in tenant.topics.items()
             ],
             "items_per_record": descriptor.output.items_per_record,
             "bounds": bounds.effective(descriptor),
             "features": descriptor.features,
             "judges": plan.judges,
+            "dead_letter": {"kind": descriptor.dead_letter.kind, "undecodable": descriptor.dead_letter.policy},
         },
     )

@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
-Role = Literal["sick", "healthy"]
+from isolane.conformance.producer import Codec
+
+Role = Literal["sick", "healthy", "nobody"]
+"""A tenant's part. `nobody` is none: its topics match the pattern, and no tenant of the configuration owns them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantShape:
-    """One tenant: its partitions (one topic a signal) and its load in records a second, all topics together."""
+    """One tenant.
+
+    Attributes:
+        name: Its name, to which the world adds its number.
+        role: Its part.
+        partitions: Of each of its topics.
+        rate: Its load in records a second, all topics together.
+        signals: Whether it has a topic of each signal that the implementation takes, or of the first one only.
+        late: Whether its topics are made only when the story says so.
+        codecs: How the batches of its partitions are compressed, round and round.
+        settings: Kafka's settings of its topics.
+    """
 
     name: str
     role: Role
     partitions: int
     rate: float
+    signals: Literal["one", "all"] = "one"
+    late: bool = False
+    codecs: tuple[Codec, ...] = ("none",)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The tenants of a world."""
+    """The tenants of a world, and what the implementation is told of it.
+
+    Attributes:
+        tenants: The tenants.
+        initial_offset: Where a group that has committed nothing begins.
+        encoding: Which of the encodings that the implementation names is used.
+    """
 
     tenants: tuple[TenantShape, ...]
+    initial_offset: Literal["earliest", "latest"] = "earliest"
+    encoding: Literal["first", "last"] = "first"
 
     @property
     def rate(self) -> float:

@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from isolane.conformance import bounds
+from isolane.conformance.broker import Broker
 from isolane.conformance.errors import ImplementationNotStartedError, NoTrafficError
-from isolane.conformance.history_files import HistoryWriter, Tail
-from isolane.conformance.history_ledger import Ledger
-from isolane.conformance.load import Load
+from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.load import PLAIN, Draft, Load
 from isolane.conformance.members import Members
 from isolane.conformance.observe import PERIOD, CommitObserver
-from isolane.conformance.shape import Shape
+from isolane.conformance.progress import Progress
+from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.tokens import topic_of
 from isolane.fixtures.cluster import Script, ScriptedClusters
 from isolane.fixtures.implementations.descriptor import Descriptor
@@ -35,10 +35,11 @@ STILL = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WorldTenant:
-    """A tenant of this world: its full name, and the numbers of its topics."""
+    """A tenant of this world: its shape, its full name, and its topics' names by their numbers."""
 
+    shape: TenantShape
     name: str
-    topics: tuple[int, ...]
+    topics: Mapping[int, str]
 
 
 class World:
@@ -52,21 +53,20 @@ class World:
         members: Members,
         clusters: ScriptedClusters,
         commits: CommitObserver,
+        progress: Progress,
+        broker: Broker,
         shape: Shape,
         tenants: Mapping[str, WorldTenant],
         events: HistoryWriter,
-        ledger: Ledger,
-        attempts: Path,
         phase_began: Callable[[str], None],
     ) -> None:
         """Put the parts together; they belong to whoever made them."""
         self.descriptor = descriptor
         self.load, self.members = load, members
-        self._clusters, self._commits = clusters, commits
+        self._clusters, self._commits, self._progress = clusters, commits, progress
+        self._broker = broker
         self._shape, self._tenants = shape, tenants
         self._events = events
-        self._tail, self._ledger = Tail(attempts), ledger
-        self._outstanding: dict[int, int] = {}
         self._given_up: set[int] = set()
         self._phase_began = phase_began
 
@@ -110,7 +110,7 @@ class World:
             nonlocal left, latest
             now = time.monotonic()
             if len(self._missing()) < left:
-                left, latest = len(self._outstanding), now
+                left, latest = len(self._progress.outstanding), now
             return not left or now - latest > STILL
 
         if not self._await(over, self.patience, "the burst"):
@@ -120,7 +120,7 @@ class World:
             )
         if left == sent:
             raise NoTrafficError(f"{self.descriptor.name}: of a burst of {sent} records none was accepted")
-        self._given_up |= self._outstanding.keys()
+        self._given_up |= self._progress.outstanding.keys()
         capacity = (sent - left) / (latest - began)
         self.tell("load", "capacity", records_per_second=capacity, left=left)
         return capacity
@@ -135,6 +135,33 @@ class World:
         }
         self.tell("load", "rates", rates={str(topic): rate for topic, rate in rates.items()}, scale=scale)
         self.load.rates(rates)
+
+    def send(self, tenant: str, draft: Draft = PLAIN, count: int = 1) -> None:
+        """Send that many records like `draft` to each topic of a tenant, beside the load."""
+        for topic in self._tenants[tenant].topics:
+            self.load.send(topic, draft, count)
+
+    def transaction(self, tenant: str, count: int, *, commit: bool) -> None:
+        """Send that many records to each topic of a tenant, in a transaction that is committed or aborted."""
+        for topic in self._tenants[tenant].topics:
+            self.load.transaction(topic, count, commit=commit)
+
+    def create(self, tenant: str) -> None:
+        """Make the topics of a tenant that is late."""
+        shape, topics = self._tenants[tenant].shape, self._tenants[tenant].topics
+        self._broker.create_topics(
+            dict.fromkeys(topics.values(), shape.partitions), dict.fromkeys(topics.values(), shape.settings)
+        )
+        for topic in topics:
+            self.load.has(topic, shape.partitions)
+            self.tell("topic", "created", topic=topic, partitions=shape.partitions)
+
+    def grow(self, tenant: str, partitions: int) -> None:
+        """Give each topic of a tenant more partitions, so many in all."""
+        for topic, name in self._tenants[tenant].topics.items():
+            self._broker.add_partitions(name, partitions)
+            self.load.has(topic, partitions)
+            self.tell("topic", "partitions", topic=topic, partitions=partitions)
 
     @contextmanager
     def fault(self, tenant: str, name: str, script: Script, *, phase: str | None = None) -> Iterator[None]:
@@ -179,8 +206,9 @@ class World:
         self.load.canaries()
         sent = self.load.settle(ACKNOWLEDGED_WITHIN)
         if not self._await(lambda: not self._missing(), timeout, "canaries", alive=True):
+            came = sent - len(self._progress.outstanding)
             raise NoTrafficError(
-                f"{self.descriptor.name}: {sent - len(self._outstanding)} of {sent} canary records were accepted "
+                f"{self.descriptor.name}: {came} of {sent} canary records were accepted "
                 f"within {timeout:g} s of the start: it consumes nothing, or not everything; "
                 f"its last words:\n{self.members.last_words(0)}",
             )
@@ -193,7 +221,7 @@ class World:
         topics = frozenset(self._tenants[tenant].topics)
         behind = {record for record in self._missing() if topic_of(record) in topics} - self._given_up
         gone = self._await(lambda: behind.isdisjoint(self._missing()), timeout, f"the backlog of {tenant}")
-        self._given_up |= behind & self._outstanding.keys()
+        self._given_up |= behind & self._progress.outstanding.keys()
         return gone
 
     def drain(self, timeout: float) -> bool:
@@ -206,7 +234,7 @@ class World:
         drained = self._await(lambda: not self._missing(), timeout, "everything accepted")
         if drained:
             self.await_committed()
-        self.tell("harness", "drained" if drained else "not_drained", missing=len(self._outstanding))
+        self.tell("harness", "drained" if drained else "not_drained", missing=len(self._progress.outstanding))
         return drained
 
     def await_committed(self) -> bool:
@@ -219,12 +247,7 @@ class World:
         )
 
     def _missing(self) -> dict[int, int]:
-        """Records sent and not accepted yet, with their numbers of items; takes in what the clusters told."""
-        for line in self._tail.poll():
-            self._ledger.feed(line)
-        self._outstanding |= self.load.take_sent()
-        self._outstanding = self._ledger.accepted.missing(self._outstanding)
-        return self._outstanding
+        return self._progress.missing()
 
     def _await(self, condition: Callable[[], bool], timeout: float, what: str, *, alive: bool = False) -> bool:
         """Whether `condition` came true within `timeout` seconds; members that end are told meanwhile."""

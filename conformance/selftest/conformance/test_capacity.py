@@ -11,7 +11,9 @@ import pytest
 
 from isolane.conformance import world as world_module
 from isolane.conformance.errors import NoTrafficError
-from isolane.conformance.history_ledger import Ledger
+from isolane.conformance.history_files import ATTEMPTS
+from isolane.conformance.progress import Progress
+from isolane.conformance.shape import TenantShape
 from isolane.conformance.tokens import Token
 from isolane.conformance.world import World, WorldTenant
 from isolane.fixtures.implementations import descriptor
@@ -70,19 +72,19 @@ class Events:
 
 def world_of(folder: Path, *, lost: int) -> World:
     """A world of one tenant in which that many records of a burst are lost."""
-    attempts = folder / "attempts.ndjson"
+    load = cast("Any", LossyLoad(folder / ATTEMPTS, lost))
     unused: Any = None
     return World(
         descriptor.find("reference"),
-        load=cast("Any", LossyLoad(attempts, lost)),
+        load=load,
         members=cast("Any", NoMembers()),
         clusters=unused,
         commits=unused,
+        progress=Progress(load, folder, RUN, {0: "a"}),
+        broker=unused,
         shape=unused,
-        tenants={"a": WorldTenant("a", (0,))},
+        tenants={"a": WorldTenant(TenantShape("a", "sick", 1, rate=1), "a", {0: "t"})},
         events=cast("Any", Events()),
-        ledger=Ledger(RUN, {0: "a"}),
-        attempts=attempts,
         phase_began=lambda _: None,
     )
 

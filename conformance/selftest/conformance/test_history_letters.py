@@ -54,7 +54,8 @@ def test_a_dead_letter_without_tokens_finishes_the_record_that_it_names(tmp_path
     made.put_aside(token, 3)
     history = made.load(tmp_path)
     assert finished(history, token) == 3
-    assert [letter.reason for letter in history.letters.of(token.record)] == ["broken"]
+    (record,) = history.produced
+    assert [letter.reason for letter in history.letters(record)] == ["broken"]
 
 
 def test_a_dead_letter_that_names_and_holds_nothing_finishes_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""Producers: kafka-python's, typed; each record's offset is told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from isolane.conformance.errors import HarnessError
+
+Codec = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+"""How batches of records are compressed: all that Kafka knows."""
+
+Header = tuple[str, bytes]
+"""A header of a record: name and value."""
+
+
+class Producer:
+    """Sends records and tells where each one went. Its callbacks run on kafka-python's own I/O thread."""
+
+    def __init__(self, bootstrap: str, codec: Codec = "none", *, transactional_id: str | None = None) -> None:
+        """Connect to `bootstrap` (host:port); every record is confirmed by all replicas, in order.
+
+        With a `transactional_id` every record belongs to a transaction; there is no other with this id.
+        """
+        self._producer = KafkaProducer(
+            bootstrap_servers=bootstrap,
+            client_id="isolane-load",
+            acks="all",
+            compression_type=None if codec == "none" else codec,
+            transactional_id=transactional_id,
+            max_request_size=16 * 1024 * 1024,
+            metrics_enabled=False,
+        )
+        if transactional_id is not None:
+            self._producer.init_transactions()
+
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: Sequence[Header] = (),
+        acknowledged: Callable[[int], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Send one record; later exactly one of `acknowledged(offset)` and `failed(error)` is called."""
+        future = self._producer.send(topic, value=value, key=key, headers=list(headers), partition=partition)
+        future.add_callback(lambda sent: acknowledged(sent.offset))
+        future.add_errback(failed)
+
+    @contextmanager
+    def transaction(self, *, commit: bool) -> Iterator[None]:
+        """A transaction around what the block sends, committed or aborted at its end.
+
+        Raises:
+            HarnessError: Kafka does not let it be begun or ended.
+        """
+        try:
+            self._producer.begin_transaction()
+            yield
+            self._producer.flush()  # an abort drops what was not sent yet: those records would have no offsets
+            if commit:
+                self._producer.commit_transaction()
+            else:
+                self._producer.abort_transaction()
+        except KafkaError as error:
+            raise HarnessError(f"Kafka does not take a transaction: {error}") from error
+
+    def flush(self, timeout: float) -> None:
+        """Wait until everything sent is acknowledged.
+
+        Raises:
+            HarnessError: Not within `timeout` seconds.
+        """
+        try:
+            self._producer.flush(timeout=timeout)
+        except KafkaError as error:
+            raise HarnessError(f"Kafka did not take the load within {timeout:g} s: {error}") from error
+
+    def close(self) -> None:
+        """Close the connection; what is not yet sent is given up after a second."""
+        self._producer.close(timeout=1)
+
+
+class Producers:
+    """The producers of one load, made when they are needed: one for each codec, and one for transactions.
+
+    Each is made by the thread that asks for it first; they may be used by any.
+    """
+
+    def __init__(self, bootstrap: str, transactional_id: str) -> None:
+        """Prepare producers to `bootstrap` (host:port)."""
+        self._bootstrap, self._transactional_id = bootstrap, transactional_id
+        self._made: dict[Codec | None, Producer] = {}
+        self._lock = threading.Lock()
+
+    def of(self, codec: Codec) -> Producer:
+        """The producer that compresses with `codec`."""
+        return self._get(codec, lambda: Producer(self._bootstrap, codec))
+
+    @property
+    def transactional(self) -> Producer:
+        """The producer whose records belong to transactions."""
+        return self._get(None, lambda: Producer(self._bootstrap, transactional_id=self._transactional_id))
+
+    def flush(self, timeout: float) -> None:
+        """Wait until everything sent is acknowledged.
+
+        Raises:
+            HarnessError: Not within `timeout` seconds.
+        """
+        for producer in list(self._made.values()):
+            producer.flush(timeout)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for producer in self._made.values():
+            producer.close()
+
+    def _get(self, key: Codec | None, make: Callable[[], Producer]) -> Producer:
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
