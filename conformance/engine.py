@@ -181,7 +181,8 @@ def _told(listener: Listener, scenario: Scenario, phase: str) -> None:
 def _implementation(request: Request) -> Implementation:
     descriptor = request.descriptor
     features = tuple(sorted(name for name, claimed in descriptor.features.items() if claimed))
-    return Implementation(descriptor.name, version_of(descriptor), request.asked, descriptor.digest, features)
+    notes = descriptor.implementation.notes
+    return Implementation(descriptor.name, version_of(descriptor), request.asked, descriptor.digest, features, notes)
 
 
 def _machine() -> dict[str, str | int | float]:

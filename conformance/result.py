@@ -13,13 +13,23 @@ from isolane.conformance.verdict import HARNESS, ExitCode, Finding, Outcome, Ver
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """Who was judged: as its descriptor names it, by the hash of what the descriptor said, and what it claims."""
+    """Who was judged: as its descriptor names it, by the hash of what the descriptor said, and what it claims.
+
+    Attributes:
+        name: Its name.
+        version: Its version.
+        descriptor: The name or path by which its descriptor was asked for.
+        descriptor_hash: SHA-256 of what was judged.
+        features: The features that it claims.
+        notes: What results must not be read without, in its descriptor's words.
+    """
 
     name: str
     version: str
     descriptor: str
     descriptor_hash: str
     features: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ scenario that did not declare to judge the requirement is a failure there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -29,8 +30,17 @@ def write(result: RunResult, path: Path) -> None:
     root = ET.Element("testsuites", name=f"isolane {result.implementation.name}", time=f"{result.seconds:.3f}")
     for scenario in result.scenarios:
         _suite(root, result, scenario)
+        _notes(root[-1], result.implementation.notes)
     ET.indent(root)
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _notes(suite: ET.Element, notes: Sequence[str]) -> None:
+    if notes:
+        properties = ET.Element("properties")
+        for note in notes:
+            ET.SubElement(properties, "property", name="note", value=note.translate(_ILLEGAL))
+        suite.insert(0, properties)
 
 
 def _suite(root: ET.Element, result: RunResult, scenario: ScenarioRun) -> None:

@@ -50,6 +50,8 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
         ids = [outcome.requirement.id for outcome in result.with_verdict(verdict)]
         if ids:
             yield Text(f"{verdict.value.capitalize()}: {', '.join(ids)}", style="dim")
+    who = result.implementation
+    yield from (Text(f"Note on {who.name}: {note}") for note in who.notes)
     yield Text(result.headline, style="bold")
 
 

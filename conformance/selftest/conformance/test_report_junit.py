@@ -36,6 +36,14 @@ def test_there_is_a_case_for_each_requirement_and_scenario_that_declares_it(tmp_
     assert cases(root, "crash") == {"DEL-1": "passed"}
 
 
+def test_notes_on_the_implementation_are_properties_of_each_suite(tmp_path: Path) -> None:
+    """A CI system shows them beside the results."""
+    noted = replace(result(), implementation=replace(result().implementation, notes=("its exporter is a stand-in",)))
+    suites = written(noted, tmp_path).findall("testsuite")
+    notes = [[each.attrib for each in suite.findall("properties/property")] for suite in suites]
+    assert notes == [[{"name": "note", "value": "its exporter is a stand-in"}]] * 2
+
+
 def test_the_counts_of_a_suite_are_those_of_its_cases(tmp_path: Path) -> None:
     """CI systems believe the attributes."""
     suite = written(result(FAILED, DOUBTED), tmp_path).find("testsuite[@name='isolation']")

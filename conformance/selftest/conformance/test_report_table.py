@@ -58,6 +58,14 @@ def test_the_last_line_is_the_run_in_one_sentence() -> None:
     assert shown(result(), width=200).splitlines()[-1] == result().headline
 
 
+def test_notes_on_the_implementation_stand_before_the_last_line() -> None:
+    """What results must not be read without is read with them."""
+    noted = replace(result().implementation, notes=("its exporter is a stand-in", "nor is its router its own"))
+    *_, first, second, headline = shown(replace(result(), implementation=noted), width=200).splitlines()
+    assert [first, second] == [f"Note on reference: {note}" for note in noted.notes]
+    assert headline == result().headline
+
+
 def test_a_should_that_is_broken_is_not_called_a_violation() -> None:
     """It is reported, never required."""
     should = replace(FAILED, requirement="ISO-6")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,13 @@ def test_a_report_says_what_was_judged_by_what_on_what(tmp_path: Path) -> None:
     assert content["machine"] == {"system": "Linux", "cores": 2}
     assert content["exit_code"] == 1
     assert content["headline"] == result(FAILED, DOUBTED).headline
+
+
+def test_a_report_has_the_notes_on_the_implementation(tmp_path: Path) -> None:
+    """An archived result is not read without them, either."""
+    noted = replace(result(), implementation=replace(result().implementation, notes=("its exporter is a stand-in",)))
+    yaml_report.write(noted, tmp_path / "report.yaml")
+    assert yaml_report.read(tmp_path / "report.yaml").implementation.notes == ("its exporter is a stand-in",)
 
 
 def test_a_report_lists_every_requirement_once_by_profile_and_verdict(tmp_path: Path) -> None:
