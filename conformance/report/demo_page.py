@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from isolane.conformance.checkers.isolation import CONTROL
+from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.demo import JUDGED
 from isolane.conformance.report import plots, series
 from isolane.conformance.report.demo_account import Account, percent, seconds

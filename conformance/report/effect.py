@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import rates
-from isolane.conformance.checkers.isolation import CONTROL
+from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault, Phase, Produced
 

@@ -21,7 +21,7 @@ def bites(made: Story, folder: Path, fault: str) -> int:
     kind = kind_of(phase)
     assert kind is not None
     assert tenants_in(history, phase) == {"sick"}
-    return kind.bites(history, phase, "sick")
+    return kind.bites(history, phase, tenants_in(history, phase))
 
 
 @pytest.mark.parametrize(

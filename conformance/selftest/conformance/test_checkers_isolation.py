@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from isolane.conformance.checkers import isolation
-from isolane.conformance.checkers.isolation import Comparison, Reading
+from isolane.conformance.checkers import comparison, isolation
+from isolane.conformance.checkers.comparison import Comparison, Reading
 from isolane.conformance.checkers.rates import Gap, Window
 from isolane.conformance.history_values import Produced
 from isolane.conformance.selftest.conformance.builders import Story, isolated
@@ -146,7 +146,7 @@ def test_a_gap_begins_when_kafka_has_the_records(tmp_path: Path) -> None:
     history = made.load(tmp_path)
     phase = history.phase("fault:slow")
     assert phase is not None
-    felt = isolation.read(history, phase, "h0")
+    felt = comparison.read(history, phase, comparison.tenant(history, "h0"))
     assert felt is not None
     assert felt.gap.seconds < 0.2
     assert felt.p99 > 2.5
@@ -215,7 +215,7 @@ def test_without_traffic_nothing_is_proven(tmp_path: Path) -> None:
     made.produced = [line for line in made.produced if line["topic"] != 1]
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "tenant h0 was offered fewer than 20 records" in finding.summary
+    assert "healthy tenant h0 was offered fewer than 20 records" in finding.summary
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("load_lag", 0.3), ("sampler_gap", 1.5)])

@@ -1,0 +1,283 @@
+"""What somebody felt in one phase, held against another phase: the measures and bounds that "isolation holds" names.
+
+Every measure is taken for each flow of records apart, and the worst one counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from isolane.conformance.checkers import harness, rates
+from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Phase, Produced
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+CONTROL = "control"
+WINDOW = 5.0
+STEP = 0.1
+RATE = 0.9
+GAP = 2.0
+FAIRNESS = 0.95
+DELAY_FACTOR = 3.0
+DELAY_ALLOWANCE = 0.5
+"""The bounds of ISO (requirements): seconds, shares and factors."""
+
+FEWEST = 20
+"""Records a flow must be offered in a window: with fewer, one record more or less decides."""
+
+STEADY = 0.5
+"""The share that the worst window of a control must reach to be a measure for anything."""
+
+
+class CannotJudgeError(Exception):
+    """Ends the judging of a phase: the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Records that are judged together: `who` they belong to, as the subject of a sentence, in order of schedule."""
+
+    who: str
+    records: Sequence[Produced]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one flow felt in one phase.
+
+    Attributes:
+        who: Whose it is.
+        rate: Records accepted a second, over the whole phase.
+        share: Records accepted for each one scheduled, over the whole phase.
+        window: Its worst window.
+        p99: The delay in seconds, from the scheduled time, that 1 % of the phase's records exceeded.
+        gap: The longest time without an acceptance while records that Kafka had acknowledged were pending.
+        slowest: The record of the phase that took longest.
+    """
+
+    who: str
+    rate: float
+    share: float
+    window: rates.Window
+    p99: float
+    gap: rates.Gap
+    slowest: Produced
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One flow under a fault, beside its own control."""
+
+    control: Reading
+    fault: Reading
+
+    @property
+    def ratio(self) -> float:
+        """The worst window's share, relative to the control's worst; a control that caught up counts as 1."""
+        return self.fault.window.share / min(1.0, self.control.window.share)
+
+    @property
+    def retention(self) -> float:
+        """The part of what it was offered that it kept over the whole phase, relative to the control."""
+        return self.fault.share / min(1.0, self.control.share)
+
+    @property
+    def slowdown(self) -> float:
+        """Its p99 delay as a multiple of the control's."""
+        return self.fault.p99 / self.control.p99 if self.control.p99 > 0 else math.inf
+
+    @property
+    def delay_bound(self) -> float:
+        """The p99 delay in seconds that is allowed."""
+        return max(DELAY_FACTOR * self.control.p99, self.control.p99 + DELAY_ALLOWANCE)
+
+    def breaches(self) -> list[str]:
+        """Return what breaks a bound, in words."""
+        found = []
+        if self.ratio < RATE:
+            found.append(
+                f"its rate in the worst {self.fault.window.seconds:.3g} s fell to {self.ratio:.2f} of the control's"
+            )
+        if self.fault.p99 > self.delay_bound:
+            found.append(f"its p99 delay was {_seconds(self.fault.p99)} (allowed {self.delay_bound:.2f} s)")
+        if self.fault.gap.seconds >= GAP:
+            found.append(f"it had nothing accepted for {self.fault.gap.seconds:.1f} s while records were pending")
+        return found
+
+
+def tenant(history: History, name: str) -> Flow:
+    """Return all records of a healthy tenant."""
+    return Flow(f"healthy tenant {name}", history.by_tenant[name])
+
+
+def healthy(history: History, sick: frozenset[str]) -> list[Flow]:
+    """Return the flows of the healthy tenants, without those that are sick now.
+
+    Raises:
+        CannotJudgeError: There are none.
+    """
+    names = [each.name for each in history.meta.tenants if each.role == "healthy" and each.name not in sick]
+    if not names:
+        raise CannotJudgeError("the scenario has no healthy tenant")
+    return [tenant(history, name) for name in names]
+
+
+def read(history: History, phase: Phase, flow: Flow) -> Reading | None:
+    """Return what a flow felt in a phase; None when too little was scheduled for it to say.
+
+    A record counts with its true delay where it was *scheduled*, even when accepted long after the phase, and with an
+    infinite one when it never was; in the control only with what passed of its delay before the control's end, since
+    the fault that follows must not set the bound that it is held against. For windows acceptances count where they
+    *happened*.
+    """
+    until = phase.ended if phase.name == CONTROL else math.inf
+    times = [(record, history.accepted_at(record)) for record in flow.records]
+    scheduled = [record.scheduled for record in flow.records]
+    accepted = sorted(at for _, at in times if at < math.inf)
+    window = rates.worst_window(scheduled, accepted, phase.began, phase.ended, length=WINDOW, step=STEP, least=FEWEST)
+    if window is None:
+        return None
+    delays = [
+        (min(at, until) - record.scheduled, record)
+        for record, at in times
+        if phase.began <= record.scheduled < phase.ended
+    ]
+    done = rates.count(accepted, phase.began, phase.ended)
+    return Reading(
+        who=flow.who,
+        rate=done / phase.seconds,
+        share=done / len(delays),
+        window=window,
+        p99=rates.quantile((delay for delay, _ in delays), 0.99),
+        gap=rates.longest_gap(((record.acked, at) for record, at in times), phase.began, phase.ended),
+        slowest=max(delays, key=lambda each: each[0])[1],
+    )
+
+
+def control_of(history: History) -> Phase:
+    """Return the control.
+
+    Raises:
+        CannotJudgeError: There is none, or it is too short.
+    """
+    control = history.phase(CONTROL)
+    if control is None or control.seconds < GAP:
+        raise CannotJudgeError(f"there is no control of {GAP:g} s or more to compare with")
+    return control
+
+
+def compare(history: History, control: Phase, phase: Phase, flows: Sequence[Flow]) -> list[Comparison]:
+    """Return what each flow felt in a phase beside what it felt in the control.
+
+    Raises:
+        CannotJudgeError: The harness was starved, a flow was offered too little, or the control was not steady.
+    """
+    for stretch in (control, phase):
+        reason = harness.starved(history, stretch)
+        if reason is not None:
+            raise CannotJudgeError(reason)
+    return [_compare(history, control, phase, flow) for flow in flows]
+
+
+def figures(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
+    """Return the figures that stand beside a verdict on isolation."""
+    rate = min(comparisons, key=lambda each: each.ratio)
+    delay = max(comparisons, key=lambda each: each.fault.p99 - each.delay_bound)
+    gap = max(comparisons, key=lambda each: each.fault.gap.seconds)
+    seconds = min(rate.fault.window.seconds, rate.control.window.seconds)
+    return {
+        "control rate": Figure(sum(each.control.rate for each in comparisons), "records/s"),
+        "rate": Figure(sum(each.fault.rate for each in comparisons), "records/s"),
+        "retention": Figure(min(each.retention for each in comparisons), "of what was offered"),
+        f"worst {seconds:.3g} s window / control's": Figure(rate.ratio, "", f"≥ {RATE:g}"),
+        "control p99 delay": Figure(delay.control.p99, "s"),
+        "p99 delay": Figure(delay.fault.p99, "s", f"≤ {delay.delay_bound:.2f}"),
+        "p99 delay / control's": Figure(delay.slowdown),
+        "longest gap": Figure(gap.fault.gap.seconds, "s", f"< {GAP:g}"),
+        "Jain's index": Figure(_fairness(comparisons), "", f"≥ {FAIRNESS:g}"),
+    }
+
+
+def broken(comparisons: Sequence[Comparison]) -> bool:
+    """Return whether isolation did not hold."""
+    return bool(_breaches(comparisons)[1])
+
+
+def judged(
+    history: History,
+    requirement: str,
+    case: str,
+    comparisons: Sequence[Comparison],
+    *,
+    passed: str,
+    more: Mapping[str, Figure] = MappingProxyType({}),
+) -> Finding:
+    """Return the finding that isolation held, or that it did not, with the story of the slowest record of who felt most.
+
+    Args:
+        history: In which it was felt.
+        requirement: Whose bounds these are.
+        case: Which case of it this is.
+        comparisons: What each flow felt; one at least.
+        passed: What to say when isolation held.
+        more: Figures to stand after those of the comparisons.
+    """
+    all_figures = figures(comparisons) | more
+    worst, found = _breaches(comparisons)
+    if not found:
+        return Finding(requirement, history.scenario, Verdict.PASS, passed, case=case, figures=all_figures)
+    slowest = worst.fault.slowest
+    return Finding(
+        requirement,
+        history.scenario,
+        Verdict.FAIL,
+        f"{worst.fault.who}: {'; '.join(found)}",
+        case=case,
+        figures=all_figures,
+        evidence=(slowest.token,),
+        story=story(history, slowest),
+    )
+
+
+def doubted(history: History, requirement: str, case: str, reason: CannotJudgeError) -> Finding:
+    """Return the finding that nothing can be said, and why."""
+    return Finding(requirement, history.scenario, Verdict.INCONCLUSIVE, str(reason), case=case)
+
+
+def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comparison:
+    readings = []
+    for stretch in (control, phase):
+        reading = read(history, stretch, flow)
+        if reading is None:
+            raise CannotJudgeError(
+                f"{flow.who} was offered fewer than {FEWEST} records in any {WINDOW:g} s of {stretch.name}"
+            )
+        readings.append(reading)
+    before, during = readings
+    if before.window.share < STEADY or before.gap.seconds >= GAP:
+        raise CannotJudgeError(
+            f"{flow.who} was not steady in the {control.name}: in its worst {before.window.seconds:.3g} s "
+            f"{before.window.share:.2f} of the offered records were accepted, "
+            f"p99 delay {_seconds(before.p99)}, longest gap {before.gap.seconds:.1f} s"
+        )
+    return Comparison(before, during)
+
+
+def _breaches(comparisons: Sequence[Comparison]) -> tuple[Comparison, list[str]]:
+    """Return the flow that fared worst, and what broke a bound, in words."""
+    worst = max(comparisons, key=lambda each: (len(each.breaches()), each.fault.p99, -each.ratio))
+    fairness = _fairness(comparisons)
+    unfair = [f"Jain's index over all of them was {fairness:.2f}"] if fairness < FAIRNESS else []
+    return worst, worst.breaches() + unfair
+
+
+def _fairness(comparisons: Sequence[Comparison]) -> float:
+    return rates.jain([each.fault.share for each in comparisons])
+
+
+def _seconds(delay: float) -> str:
+    return "endless: records were never accepted" if delay == math.inf else f"{delay:.2f} s"
