@@ -25,6 +25,7 @@ from isolane.conformance.history_files import (
     DEAD_LETTERS,
     EVENTS,
     META,
+    OUTPUT,
     PRODUCED,
     SAMPLES,
     DamagedHistoryError,
@@ -54,7 +55,8 @@ T = TypeVar("T")
 class History:
     """All that is known of one scenario's run; does not change once loaded.
 
-    Sequences are in the order of their files, except `attempts`, which are in order of arrival.
+    Sequences are in the order of their files, except `attempts`, which are in order of arrival. `output` has the lines
+    that the members printed, one member after the other.
     """
 
     folder: Path
@@ -67,6 +69,7 @@ class History:
     samples: Sequence[Sample]
     events: Sequence[Event]
     dead_letters: Sequence[DeadLetter]
+    output: Sequence[str]
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -90,6 +93,11 @@ class History:
             samples=_each(folder / SAMPLES, values.sample),
             events=_each(folder / EVENTS, values.event),
             dead_letters=_each(folder / DEAD_LETTERS, values.dead_letter),
+            output=[
+                line
+                for path in sorted(folder.glob(OUTPUT))
+                for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+            ],
         )
 
     @property
@@ -141,6 +149,25 @@ class History:
         for record in self.produced:
             partitions[record.topic, record.partition].append(record)
         return {key: sorted(records, key=lambda record: record.offset) for key, records in partitions.items()}
+
+    @cached_property
+    def advances(self) -> Mapping[tuple[int, int], Sequence[tuple[float, int]]]:
+        """The committed offsets of each (topic number, partition) as they were first seen: (when, offset), in order.
+
+        A reading that shows what the one before has shown is left out; one that shows less is not.
+        """
+        partitions: dict[tuple[int, int], list[tuple[float, int]]] = defaultdict(list)
+        for seen in self.commits:
+            for partition, offset in seen.offsets.items():
+                known = partitions[partition]
+                if not known or known[-1][1] != offset:
+                    known.append((seen.ended, offset))
+        return partitions
+
+    def committed_past(self, record: Produced) -> float:
+        """Return when a committed offset beyond the record was first seen; infinity when none ever was."""
+        place = record.topic, record.partition
+        return next((at for at, offset in self.advances.get(place, ()) if offset > record.offset), math.inf)
 
     @cached_property
     def by_tenant(self) -> Mapping[str, Sequence[Produced]]:

@@ -17,6 +17,7 @@ COMMITS = "commits.ndjson"
 DEAD_LETTERS = "dead_letters.ndjson"
 SAMPLES = "samples.ndjson"
 EVENTS = "events.ndjson"
+OUTPUT = "member-*.log"
 
 Line = dict[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from isolane.conformance.errors import ImplementationNotStartedError
-from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.history_files import OUTPUT, HistoryWriter
 from isolane.fixtures.implementations.descriptor import Descriptor
 from isolane.fixtures.implementations.rendering import WorldView, argv, write_configuration
 from isolane.fixtures.processes import CommandNotStartedError, Process
@@ -50,7 +50,7 @@ class Members:
                 command,
                 env={**os.environ, **run.env},
                 cwd=run.cwd or self._folder,
-                log=self._folder / f"member-{number}.log",
+                log=self._folder / OUTPUT.replace("*", str(number)),
                 name=f"{self._descriptor.name} member {number}",
             )
         except CommandNotStartedError as error:
@@ -90,7 +90,7 @@ class Members:
 
     def last_words(self, number: int) -> str:
         """The last lines of a member's output."""
-        log = self._folder / f"member-{number}.log"
+        log = self._folder / OUTPUT.replace("*", str(number))
         return "\n".join(log.read_text(errors="replace").splitlines()[-5:])
 
     def _tell(self, name: str, number: int, process: Process) -> None:

@@ -24,8 +24,8 @@ def check(history: History) -> list[Finding]:
     unfinished = sorted(
         (record for record in owned if history.finished_at(record) == math.inf), key=lambda record: record.acked
     )
-    highest, held = _highest_commits(history), _held(history, unfinished)
-    passed = [record for record in unfinished if highest.get((record.topic, record.partition), 0) > record.offset]
+    held = _held(history, unfinished)
+    passed = [record for record in unfinished if history.committed_past(record) < math.inf]
     lost = {record.record for record in passed}
     left = [record for record in unfinished if record.record not in lost and not held(record)]
     figures = {
@@ -83,11 +83,3 @@ def _held(history: History, unfinished: Sequence[Produced]) -> Callable[[Produce
                 place = record.topic, record.partition
                 first[place] = min(record.offset, first.get(place, math.inf))
     return lambda record: record.offset >= first.get((record.topic, record.partition), math.inf)
-
-
-def _highest_commits(history: History) -> dict[tuple[int, int], int]:
-    highest: dict[tuple[int, int], int] = {}
-    for observation in history.commits:
-        for partition, offset in observation.offsets.items():
-            highest[partition] = max(offset, highest.get(partition, 0))
-    return highest

@@ -49,34 +49,39 @@ class Prefix:
         return Breach(self._records[first], committed, seen, self._finished[first])
 
 
-def check(history: History) -> list[Finding]:
-    """Return the finding on OFF-1; none where committed offsets were never read.
+def breaches(history: History) -> list[Breach]:
+    """Return, for each reading and partition, the first record below the committed offset that was not finished yet.
 
     A reading's offsets were true at some moment before it ended, acceptances are stamped before the reply is sent, and
     dead letters count from the reading that did not find them yet. So a record that was finished after the end of a
     reading that is past it was committed too early for certain.
     """
-    if not history.commits:
-        return []
     prefixes = {
         partition: Prefix(records, map(history.finished_at, records))
         for partition, records in history.by_partition.items()
     }
-    breaches = [
+    return [
         breach
         for seen in history.commits
         for partition, committed in seen.offsets.items()
         if partition in prefixes and (breach := prefixes[partition].breach(committed, seen)) is not None
     ]
+
+
+def check(history: History) -> list[Finding]:
+    """Return the finding on OFF-1; none where committed offsets were never read."""
+    if not history.commits:
+        return []
+    found = breaches(history)
     advances = count_advances(history.commits)
     figures = {
         "readings of committed offsets": Figure(len(history.commits)),
         "readings that failed": Figure(sum(seen.error is not None for seen in history.commits)),
         "advances seen": Figure(advances, "", f"≥ {FEWEST_ADVANCES}"),
-        "readings past an unfinished record": Figure(len(breaches), "", "= 0"),
+        "readings past an unfinished record": Figure(len(found), "", "= 0"),
     }
-    if breaches:
-        return [_failed(history, breaches[0], figures)]
+    if found:
+        return [_failed(history, found[0], figures)]
     if advances < FEWEST_ADVANCES:
         summary = f"too few advances of committed offsets were seen: {advances}, the least are {FEWEST_ADVANCES}"
         return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]

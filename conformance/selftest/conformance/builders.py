@@ -29,6 +29,7 @@ class Story:
     dead_letters: list[Line] = field(default_factory=list)
     samples: list[Line] = field(default_factory=list)
     events: list[Line] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
     requests: int = 0
     offsets: Counter[tuple[int, int]] = field(default_factory=Counter)
 
@@ -149,6 +150,7 @@ class Story:
             with HistoryWriter(folder / f"{name}.ndjson") as writer:
                 for line in lines:
                     writer.write(line)
+        (folder / "member-0.log").write_text("".join(f"{line}\n" for line in self.output))
         return folder
 
     def load(self, folder: Path) -> History:

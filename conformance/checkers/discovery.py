@@ -1,0 +1,111 @@
+"""TEN-1: what is created while everything runs is read from its first record, and soon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from isolane.conformance.checkers import harness
+from isolane.conformance.checkers.partitions import UNSEEN, discovery_bound
+from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Produced
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Newcomer:
+    """A partition that came while the scenario lived: when, and its records by offset."""
+
+    came: float
+    records: Sequence[Produced]
+
+    def delay(self, history: History) -> float:
+        """Seconds from the moment when it and its first record were there until that was finished."""
+        first = self.records[0]
+        return history.finished_at(first) - max(self.came, first.acked)
+
+
+def check(history: History) -> list[Finding]:
+    """Return the finding on TEN-1; none where no partition was new, or nothing was written to those that were."""
+    newcomers = list(_newcomers(history))
+    if not newcomers:
+        return []
+    bound = discovery_bound(history)
+    worst = max(newcomers, key=lambda newcomer: newcomer.delay(history))
+    figures = {
+        "new partitions": Figure(len(newcomers)),
+        "longest time until the first record was accepted": Figure(worst.delay(history), "s", f"≤ {bound:g}"),
+    }
+    skipped = next((each for each in newcomers if each.delay(history) == math.inf), None)
+    if skipped is not None:
+        return [_failed(history, skipped, figures, _fate(history, skipped))]
+    if worst.delay(history) > bound:
+        late = f"was accepted only {worst.delay(history):.1f} s later"
+        doubt = _doubt(history, worst)
+        if doubt:
+            summary = f"the first record of a new partition {late}, but {doubt}"
+            return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
+        return [_failed(history, worst, figures, late)]
+    if restart := _restart(history, newcomers):
+        return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, restart, figures=figures)]
+    summary = f"every new partition was read from its first record on, within {bound:g} s ({len(newcomers)})"
+    return [Finding("TEN-1", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def _newcomers(history: History) -> Iterator[_Newcomer]:
+    known = {number: topic.partitions for number, topic in enumerate(history.meta.topics)}
+    for event in history.events:
+        if event.kind != "topic":
+            continue
+        topic, partitions = int(event.detail["topic"]), int(event.detail["partitions"])
+        before = 0 if event.name == "created" else known[topic]
+        known[topic] = partitions
+        for partition in range(before, partitions):
+            records = [
+                record for record in history.by_partition.get((topic, partition), ()) if record.kind not in UNSEEN
+            ]
+            if records and topic in history.meta.owners:
+                yield _Newcomer(event.at, records)
+
+
+def _fate(history: History, newcomer: _Newcomer) -> str:
+    later = next((each for each in newcomer.records if history.finished_at(each) < math.inf), None)
+    if later is None:
+        return "was never accepted, nor anything behind it"
+    return f"was never accepted, and the one at {later.offset} was: it began there instead of at its first record"
+
+
+def _doubt(history: History, newcomer: _Newcomer) -> str | None:
+    for phase in history.phases:
+        if phase.ended > newcomer.came and (why := harness.starved(history, phase)):
+            return why
+    return None
+
+
+def _restart(history: History, newcomers: Sequence[_Newcomer]) -> str | None:
+    """Return why nothing is proven of discovery: a member was started before all newcomers were read."""
+    for newcomer in newcomers:
+        until = newcomer.came + newcomer.delay(history)
+        if any(
+            event.kind == "process" and event.name == "started" and newcomer.came < event.at < until
+            for event in history.events
+        ):
+            return (
+                f"a member was started before {history.place(newcomer.records[0])} was read: it may have found it then"
+            )
+    return None
+
+
+def _failed(history: History, newcomer: _Newcomer, figures: dict[str, Figure], fate: str) -> Finding:
+    first = newcomer.records[0]
+    return Finding(
+        "TEN-1",
+        history.scenario,
+        Verdict.FAIL,
+        f"{history.place(first)}, the first record of a partition that was new, {fate}",
+        figures=figures,
+        evidence=(first.token,),
+        story=story(history, first),
+    )

@@ -1,0 +1,102 @@
+"""DEL-8: what is delivered twice is what could not have been committed before a crash or a rebalance, and no more."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from isolane.conformance.checkers.partitions import discovery_bound
+from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_ledger import Attempt, is_accepted
+from isolane.conformance.history_values import Produced
+from isolane.conformance.tokens import ITEM_BITS
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """An item that was accepted once more: the attempt that had delivered it, and the one that did so again."""
+
+    record: Produced
+    before: Attempt
+    again: Attempt
+
+
+def check(history: History) -> list[Finding]:
+    """Return the finding on DEL-8; none where no member came or went, and no topic changed, under traffic.
+
+    An item may be delivered again when its reply was lost, and when partitions changed hands while no observed commit
+    was past it: everything accepted since the last observed commit, the out-of-order span included, is such.
+    """
+    changes = _changes(history)
+    if not changes or not history.attempts:
+        return []
+    repeats = list(_repeats(history))
+    excess = [repeat for repeat in repeats if not _is_lost(repeat.before) and not _is_due(history, repeat, changes)]
+    accepted = sum(is_accepted(status) for attempt in history.attempts for _, status in attempt.items())
+    figures = {
+        "crashes and rebalances": Figure(len(changes)),
+        "items accepted": Figure(accepted),
+        "items accepted again": Figure(len(repeats)),
+        "of those, after a lost reply": Figure(sum(_is_lost(repeat.before) for repeat in repeats)),
+        "of those, although a commit was past them, or nothing had happened": Figure(len(excess), "", "= 0"),
+    }
+    if excess:
+        first = excess[0].record
+        return [
+            Finding(
+                "DEL-8",
+                history.scenario,
+                Verdict.FAIL,
+                f"items delivered again without need: {len(excess)}; first of {history.place(first)}",
+                figures=figures,
+                evidence=tuple(dict.fromkeys(repeat.record.token for repeat in excess))[:10],
+                story=story(history, first),
+            )
+        ]
+    summary = f"what was delivered again had not been committed, or its reply was lost ({len(repeats)} items)"
+    return [Finding("DEL-8", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def _changes(history: History) -> list[float]:
+    """Return when members came or went, after the first had come, and when topics changed; sorted."""
+    first = next((event.at for event in history.events if event.kind == "process"), math.inf)
+    end = next((event.at for event in history.events if (event.kind, event.name) == ("phase", "end")), math.inf)
+    return sorted(event.at for event in history.events if event.kind in {"process", "topic"} and first < event.at < end)
+
+
+def _repeats(history: History) -> Iterator[Repeat]:
+    delivered: dict[int, Attempt] = {}
+    answered = sorted(
+        (attempt for attempt in history.attempts if attempt.answered is not None),
+        key=lambda attempt: attempt.answered or 0.0,
+    )
+    for attempt in answered:
+        for token, status in attempt.items():
+            if token is None or not is_accepted(status):
+                continue
+            before = delivered.get(token)
+            record = history.find(token >> ITEM_BITS)
+            if before is not None and record is not None:
+                yield Repeat(record, before, attempt)
+            delivered[token] = attempt
+
+
+def _is_lost(attempt: Attempt) -> bool:
+    return attempt.how != "replied"
+
+
+def _is_due(history: History, repeat: Repeat, changes: Sequence[float]) -> bool:
+    """Whether partitions changed hands between the two deliveries, while no observed commit was past the record.
+
+    When exactly is not seen: a rebalance is over some time after its cause.
+    """
+    assert repeat.before.answered is not None
+    settled = discovery_bound(history)
+    for at in changes[: bisect_right(changes, repeat.again.arrived)]:
+        if repeat.before.answered <= at + settled and history.committed_past(repeat.record) > at:
+            return True
+    return False

@@ -1,0 +1,131 @@
+"""OFF-5 and OFF-6: partitions change hands while replies are slow, and before anything was committed."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from isolane.conformance.checkers.commits import slips
+from isolane.conformance.checkers.offsets import breaches
+from isolane.conformance.checkers.partitions import owned
+from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Event, Produced
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+FEWEST_MOVES = 3
+"""Changes of members, each with attempts under way, that it takes to try OFF-5."""
+
+_LEFT = frozenset({"killed", "stopped", "exited"})
+
+
+def check(history: History) -> list[Finding]:
+    """Return the findings on OFF-5 and OFF-6; none where there never was more than one member."""
+    moves = _moves(history)
+    if not history.commits or not moves:
+        return []
+    return [*_lost_ownerships(history, moves), *_uncommitted(history, moves)]
+
+
+def _moves(history: History) -> list[Event]:
+    """Return the changes of members before the end, from the moment when the group had a second one."""
+    end = next((event.at for event in history.events if (event.kind, event.name) == ("phase", "end")), math.inf)
+    moves: list[Event] = []
+    members: set[object] = set()
+    for event in history.events:
+        if event.kind != "process" or event.at >= end:
+            continue
+        members.add(event.detail["member"])
+        if len(members) > 1:
+            moves.append(event)
+    return moves
+
+
+def _lost_ownerships(history: History, moves: Sequence[Event]) -> Iterator[Finding]:
+    arrived = [attempt.arrived for attempt in history.attempts]
+    crossed = sum(
+        any(
+            attempt.answered is not None and attempt.answered > move.at
+            for attempt in history.attempts[: bisect_left(arrived, move.at)]
+        )
+        for move in moves
+    )
+    slipped, early = slips(history), breaches(history)
+    left = [
+        next(record for record in records if _is_left(history, record))
+        for _, records in owned(history)
+        if any(_is_left(history, record) for record in records)
+    ]
+    figures = {
+        "changes of members with attempts under way": Figure(crossed, f"of {len(moves)}", f"≥ {FEWEST_MOVES}"),
+        "committed offsets that fell, or exceeded the log": Figure(len(slipped), "", "= 0"),
+        "committed offsets past an unfinished record": Figure(len(early), "", "= 0"),
+        "partitions that did not drain": Figure(len(left), "", "= 0"),
+    }
+    told: Produced | None = None
+    if early:
+        told, what = early[0].record, f"a commit jumped past {history.place(early[0].record)}"
+    elif slipped:
+        slip = slipped[0]
+        what = f"the committed offset of {history.topic(slip.partition[0])}/{slip.partition[1]} went wrong"
+        told = next((each for each in history.by_partition.get(slip.partition, ()) if each.offset >= slip.offset), None)
+    elif left:
+        told, what = left[0], f"{history.place(left[0])} was still not done when everything had healed"
+    else:
+        what = ""
+    if what:
+        yield Finding(
+            "OFF-5",
+            history.scenario,
+            Verdict.FAIL,
+            f"{what}; members had come and gone while replies were slow",
+            figures=figures,
+            evidence=(told.token,) if told else (),
+            story=story(history, told) if told else (),
+        )
+    elif crossed < FEWEST_MOVES:
+        summary = f"too few members came or went while attempts were under way: {crossed}"
+        yield Finding("OFF-5", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)
+    else:
+        summary = (
+            f"{crossed} changes of members with attempts under way moved no commit wrongly, and everything drained"
+        )
+        yield Finding("OFF-5", history.scenario, Verdict.PASS, summary, figures=figures)
+
+
+def _is_left(history: History, record: Produced) -> bool:
+    return history.finished_at(record) == math.inf or history.committed_past(record) == math.inf
+
+
+def _uncommitted(history: History, moves: Sequence[Event]) -> Iterator[Finding]:
+    """OFF-6, for the partitions that had records waiting, and nothing of them committed, when a member went."""
+    departures = [move.at for move in moves if move.name in _LEFT]
+    tried: dict[tuple[int, int], Sequence[Produced]] = {}
+    for place, records in owned(history):
+        for at in departures:
+            waiting = [record for record in records if record.acked < at <= history.finished_at(record)]
+            if waiting and history.committed_past(records[0]) > at:
+                tried[place] = waiting
+                break
+    if not tried:
+        return
+    skipped = [record for waiting in tried.values() for record in waiting if history.finished_at(record) == math.inf]
+    figures = {
+        "partitions that moved before their first commit": Figure(len(tried), "", "≥ 1"),
+        "records that waited in them": Figure(sum(map(len, tried.values()))),
+        "records of those that were skipped": Figure(len(skipped), "", "= 0"),
+    }
+    if skipped:
+        yield Finding(
+            "OFF-6",
+            history.scenario,
+            Verdict.FAIL,
+            f"{history.place(skipped[0])} was skipped: its partition moved before anything had been committed for it",
+            figures=figures,
+            evidence=tuple(record.token for record in skipped[:10]),
+            story=story(history, skipped[0]),
+        )
+        return
+    summary = f"nothing was skipped in partitions that moved before their first commit ({len(tried)})"
+    yield Finding("OFF-6", history.scenario, Verdict.PASS, summary, figures=figures)
