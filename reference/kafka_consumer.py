@@ -29,6 +29,8 @@ _FETCH_BYTES = 1024**2
 _PARTITION_FETCH_BYTES = 256 * 1024
 _BROKER_TIMEOUT = 10.0
 _COMMIT_TIMEOUT = 2.0
+# Joining takes as long as the slowest member needs to notice; meanwhile `stop` waits.
+_JOIN_TIMEOUT = 5.0
 _SETTLE_CHECK = 0.01
 _AFTER_TROUBLE = 0.5
 
@@ -50,6 +52,20 @@ _FATAL = (
 
 class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
     """The client, with what its public methods cannot do without blocking."""
+
+    def poll_whole(self, timeout_ms: int) -> Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]]:
+        """Poll, and see a join through that has begun, or is due, before.
+
+        In one short poll the client would begin a join and in the next forget it: whether to join it decides by
+        comparing what it knows with what it joined with, and beginning to join evens that out; a join that ends
+        between two polls it begins again. The member would stop its heartbeats, and be expelled without a word.
+        """
+        if self._coordinator.rejoining:
+            self._coordinator.request_rejoin()
+        if self._coordinator.need_rejoin():
+            self._coordinator.poll(timeout_ms=_milliseconds(_JOIN_TIMEOUT))
+        batches: Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]] = self.poll(timeout_ms=timeout_ms)
+        return batches
 
     def fetch_position(self, place: KafkaTopicPartition) -> int | None:
         """Return the position if it is known; `position` may block for the network."""
@@ -153,7 +169,7 @@ class KafkaGroupConsumer:
     def poll(self, timeout: float) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
         """See `Consumer`."""
         try:
-            batches = self._member.poll(timeout_ms=_milliseconds(timeout))
+            batches = self._member.poll_whole(_milliseconds(timeout))
         except _FATAL as error:
             raise ConsumerFailed(str(error)) from error
         except errors.KafkaError as error:
