@@ -1,7 +1,7 @@
-"""How much may be in flight: in one partition, and in the process. Pure: no threads, no clock.
+"""How much may be in flight in one partition, and be held by the process. Pure: no threads, no clock.
 
-Something is in flight from its admission until its final outcome, waiting and retrying included. Whoever may not
-admit holds nothing while waiting: each question is about everything that is wanted at once.
+Something is in flight from its admission until its final outcome, waiting and retrying included. The process holds it
+from its fetch on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Allowance:
@@ -51,10 +51,11 @@ class Allowance:
 
 
 class Budget:
-    """The bytes that all partitions of the process may have in flight together (MEM-6).
+    """The bytes that the process may hold of all partitions together, fetched and in flight (MEM-6).
 
-    A tenant with nothing in flight may always admit one record: nobody is starved by the others. Tenants at risk
-    hold at most half of the budget together: the sick cannot eat the part of the healthy.
+    It says of whom more may be fetched, so that nothing that was fetched ever waits for it. A tenant of which nothing
+    is held always has room: nobody is starved by the others. Tenants at risk hold at most half of the budget
+    together: the sick cannot eat the part of the healthy.
     """
 
     __slots__ = ("_at_risk", "_limit", "_tenants", "bytes")
@@ -63,32 +64,23 @@ class Budget:
         """Take the bound in bytes, and who tells whether a tenant is at risk."""
         self._limit = limit
         self._at_risk = at_risk
-        self._tenants: dict[str, int] = {}  # without those that have nothing in flight
+        self._tenants: dict[str, int] = {}  # without those of whom nothing is held
         self.bytes = 0
 
-    def room(self, tenant: str, sizes: Sequence[int]) -> int:
-        """Return how many of the next records of `tenant`, of these sizes in bytes, may be admitted now."""
-        own = self._tenants.get(tenant, 0)
+    def hold(self, tenant: str, change: int) -> None:
+        """Count so many bytes of `tenant` as held, beside those that are; or fewer, if it is less than none."""
+        held = self._tenants.pop(tenant, 0) + change
+        assert held >= 0, "more bytes were released than held"
+        if held:
+            self._tenants[tenant] = held
+        self.bytes += change
+
+    def rooms(self) -> Mapping[str, int]:
+        """Return how many bytes more may be held of each tenant, or by how many there are too many.
+
+        A tenant that is not named has nothing, and room for whatever its next fetch brings.
+        """
         left = self._limit - self.bytes
-        if self._at_risk(tenant):
-            held = sum(size for name, size in self._tenants.items() if self._at_risk(name))
-            left = min(left, self._limit // 2 - held)
-        for count, wanted in enumerate(sizes):
-            if own and wanted > left:
-                return count
-            own += wanted
-            left -= wanted
-        return len(sizes)
-
-    def admit(self, tenant: str, size: int) -> None:
-        """Count `size` bytes of `tenant` as in flight; `room` said that they may be."""
-        self._tenants[tenant] = self._tenants.get(tenant, 0) + size
-        self.bytes += size
-
-    def release(self, tenant: str, size: int) -> None:
-        """Count `size` bytes of `tenant` as in flight no more."""
-        left = self._tenants.pop(tenant, 0) - size
-        assert left >= 0, "more bytes were released than admitted"
-        if left:
-            self._tenants[tenant] = left
-        self.bytes -= size
+        risky = {tenant: held for tenant, held in self._tenants.items() if self._at_risk(tenant)}
+        share = min(left, self._limit // 2 - sum(risky.values()))
+        return {tenant: share if tenant in risky else left for tenant in self._tenants}

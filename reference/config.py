@@ -134,7 +134,7 @@ class Limiter(Model):
 
 
 class Memory(Model):
-    """What all partitions of the process may hold in flight together (MEM-6)."""
+    """What the process may hold of all partitions together, from the fetch to the final outcome (MEM-6)."""
 
     budget: Size = 512 * 1024**2
 

@@ -45,17 +45,25 @@ class Partition:
         self._line = line
         self._mailbox: deque[ConsumerRecord] = deque()
         self._mailbox_bytes = 0
+        self.latest = 0  # the bytes of the latest fetch; the receiver's own
         self._prefix = ContiguousPrefix()
         self._allowance = Allowance(bounds.max_in_flight.records, bounds.max_in_flight.bytes)
         self._changed = runtime.condition()
 
     def deliver(self, records: Sequence[ConsumerRecord]) -> None:
         """Take fetched records, in order; for the poll thread, never blocks."""
+        self.latest = sum(len(record.value or b"") for record in records)
+        # Before the worker can release any of it.
+        self._line.hold(self.tenant, self.latest)
         with self._changed:
             self._prefix.fetch([record.offset for record in records])
-            self._mailbox.extend(records)
-            self._mailbox_bytes += sum(len(record.value or b"") for record in records)
-            self._changed.notify_all()
+            kept = not self.closed
+            if kept:
+                self._mailbox.extend(records)
+                self._mailbox_bytes += self.latest
+                self._changed.notify_all()
+        if not kept:
+            self._line.hold(self.tenant, -self.latest)
 
     @property
     def crowded(self) -> bool:
@@ -86,21 +94,23 @@ class Partition:
             self._mailbox_bytes -= size
             return records
 
+    def weigh(self, records: Sequence[ConsumerRecord], sizes: Sequence[int]) -> None:
+        """Hold, from now on, documents of these sizes in bytes, a record each, in place of the records' values."""
+        self._line.hold(self.tenant, sum(sizes) - sum(len(record.value or b"") for record in records))
+
     def admit(self, sizes: Sequence[int]) -> int:
         """Block until some of the next records, of these sizes in bytes, may be in flight; return how many.
 
-        For the one worker of the partition. Returns 0 when the partition is closed.
+        For the one worker of the partition. When that is closed it returns 0, and none of them is held any more.
         """
         with self._changed:
             while not self.closed and not (room := self._room(sizes)):
                 self._changed.wait()
-            if self.closed:
-                return 0
-        # Nothing is held while waiting for the process's budget: this worker alone takes from the allowance.
-        count = self._line.admit(self, sizes[:room])
-        with self._changed:
-            self._allowance.admit(sizes[:count])
-        return count
+            if not self.closed:
+                self._allowance.admit(sizes[:room])
+                return room
+        self._line.hold(self.tenant, -sum(sizes))
+        return 0
 
     def resolve(self, pieces: Sequence[Piece]) -> None:
         """See `Lane`: a record is finished when all its documents are resolved."""
@@ -115,7 +125,9 @@ class Partition:
         with self._changed:
             self.closed = True
             self._mailbox.clear()
+            cleared, self._mailbox_bytes = self._mailbox_bytes, 0
             self._changed.notify_all()
+        self._line.hold(self.tenant, -cleared)
 
     def end(self) -> int | None:
         """End the ownership: from now on nothing is marked. Return the offset that may be committed, if any."""
@@ -157,7 +169,7 @@ class Partition:
                 self._prefix.finish(finished)
             self._allowance.release(records, size)
             self._changed.notify_all()
-        self._line.release(self.tenant, size)
+        self._line.hold(self.tenant, -size)
 
 
 class PartitionWorker:
@@ -186,8 +198,10 @@ class PartitionWorker:
         while self._partition.has_mail:
             self._process(self._partition.take())
 
-    def _process(self, records: Sequence[ConsumerRecord]) -> None:
+    def _process(self, records: list[ConsumerRecord]) -> None:
         prepared = [self._prepare(record) for record in records]
+        self._partition.weigh(records, [piece.size for piece, _ in prepared])
+        records.clear()  # while the documents wait nobody needs the values
         while prepared:
             count = self._partition.admit([piece.size for piece, _ in prepared])
             if not count:

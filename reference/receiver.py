@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from isolane.reference import log
@@ -55,7 +56,7 @@ class Receiver:
         self._inline = inline
         self._partitions: dict[TopicPartition, Partition] = {}
         self._workers: dict[TopicPartition, PartitionWorker] = {}  # if their work is done inline
-        self._paused: set[TopicPartition] = set()
+        self._paused: dict[TopicPartition, None] = {}  # in order: who was paused first is resumed first
         self._unowned: set[str] = set()
         self._commit_at = 0.0
         self._committing = False
@@ -72,6 +73,7 @@ class Receiver:
         while not self._stopping:
             for place, records in consumer.poll(_POLL_WAIT).items():
                 self._hand_over(consumer, place, records)
+            self._pause(consumer)
             self._resume(consumer)
             self._commit(consumer)
         consumer.close()
@@ -135,16 +137,30 @@ class Receiver:
         partition.deliver(records)
         if self._inline:
             self._workers[place].drain()
-        elif partition.crowded:
-            # MEM-7: this partition only.
-            consumer.pause([place])
-            self._paused.add(place)
+
+    def _pause(self, consumer: Consumer) -> None:
+        """Fetch no more of partitions with full mailboxes (MEM-7), nor of tenants for whom the budget has no room."""
+        rooms = self._line.rooms()
+        full = [
+            place
+            for place, partition in self._partitions.items()
+            if place not in self._paused and (rooms.get(partition.tenant, 1) <= 0 or partition.crowded)
+        ]
+        if full:
+            consumer.pause(full)
+            self._paused.update(dict.fromkeys(full))
 
     def _resume(self, consumer: Consumer) -> None:
-        roomy = [place for place in self._paused if self._partitions[place].roomy]
-        if roomy:
-            consumer.resume(roomy)
-            self._paused.difference_update(roomy)
+        """Fetch again of partitions that have room, each as much as before: no more of them than there is room for."""
+        if not self._paused:
+            return
+        rooms, expected = self._line.rooms(), 0
+        for place in list(self._paused):
+            partition = self._partitions[place]
+            if rooms.get(partition.tenant, sys.maxsize) > expected and partition.roomy:
+                consumer.resume([place])
+                del self._paused[place]
+                expected += partition.latest
 
     def _commit(self, consumer: Consumer) -> None:
         if self._committing or self._runtime.now() < self._commit_at:
@@ -181,7 +197,7 @@ class Receiver:
         for place in places:
             self._workers.pop(place, None)
             # A pause belongs to one ownership: the client forgets it too.
-            self._paused.discard(place)
+            self._paused.pop(place, None)
         return partitions
 
     def _end(self, partition: Partition) -> int | None:

@@ -34,17 +34,14 @@ class Cluster(Protocol):
 class Line(Protocol):
     """The way from the partitions to the sending workers.
 
-    `admit` and `submit` may block whoever calls them; `drop` unblocks them for a lane that was closed.
+    `submit` may block whoever calls it; `drop` unblocks it for a lane that was closed.
     """
 
-    def admit(self, lane: Lane, sizes: Sequence[int]) -> int:
-        """Block until some of the next records, of these sizes in bytes, may be in flight; return how many.
+    def hold(self, tenant: str, change: int) -> None:
+        """Count so many bytes of `tenant` more as held by the process, or fewer; never blocks."""
 
-        They count until `release`. Returns 0 when the lane is closed.
-        """
-
-    def release(self, tenant: str, size: int) -> None:
-        """Count `size` bytes of `tenant` as in flight no more."""
+    def rooms(self) -> Mapping[str, int]:
+        """Return for how many bytes more there is room, by tenant; a tenant that is not named always has room."""
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """Take pieces of whole records, in order, to be sent."""
@@ -124,25 +121,17 @@ class IsolatedLine:
         self._granted: deque[Grant] = deque()
         self._again: float | None = None  # when to decide even if nothing happens
         self._closed = False
-        lock = runtime.lock()
-        self._work_came = runtime.condition(lock)
-        self._room_came = runtime.condition(lock)
+        self._work_came = runtime.condition()
 
-    def admit(self, lane: Lane, sizes: Sequence[int]) -> int:
-        """See `Line`: blocks for the process's budget (MEM-6)."""
-        with self._room_came:
-            while not lane.closed:
-                if count := self._budget.room(lane.tenant, sizes):
-                    self._budget.admit(lane.tenant, sum(sizes[:count]))
-                    return count
-                self._room_came.wait()
-        return 0
-
-    def release(self, tenant: str, size: int) -> None:
+    def hold(self, tenant: str, change: int) -> None:
         """See `Line`."""
-        with self._room_came:
-            self._budget.release(tenant, size)
-            self._room_came.notify_all()
+        with self._work_came:
+            self._budget.hold(tenant, change)
+
+    def rooms(self) -> Mapping[str, int]:
+        """See `Line`: what the process's budget leaves (MEM-6)."""
+        with self._work_came:
+            return self._budget.rooms()
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`; never blocks."""
@@ -158,7 +147,6 @@ class IsolatedLine:
         """See `Line`."""
         with self._work_came:
             pieces = self._dispatcher.drop(lane)
-            self._room_came.notify_all()
         lane.abandon(pieces)
 
     def under_way(self, lane: Lane) -> bool:

@@ -45,12 +45,12 @@ class SharedLine:
         self._closed = False
         self._changed = runtime.condition()
 
-    def admit(self, lane: Lane, sizes: Sequence[int]) -> int:
-        """See `Line`: the queue alone is the bound."""
-        return 0 if lane.closed else len(sizes)
+    def hold(self, tenant: str, change: int) -> None:
+        """See `Line`: nothing is counted, the queue alone is the bound."""
 
-    def release(self, tenant: str, size: int) -> None:
-        """See `Line`: nothing was counted."""
+    def rooms(self) -> Mapping[str, int]:
+        """See `Line`: there is always room."""
+        return {}
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`: blocks while the queue is full; for a worker that waits, until the outcome is known."""

@@ -53,7 +53,7 @@ class FakeKafka:
 class FakeConsumer:
     """A member that owns whatever `own` says; changes happen in its next `poll`, as they do in Kafka.
 
-    What a partition returns in one poll is at most `batch` records.
+    One poll returns at most `batch` records, of the partitions in turn.
     """
 
     def __init__(self, kafka: FakeKafka, owner: Owner, *, grace: float = 1.0, batch: int = 50) -> None:
@@ -62,7 +62,7 @@ class FakeConsumer:
         self._owner = owner
         self._grace = grace
         self._batch = batch
-        self._positions: dict[TopicPartition, int] = {}
+        self._positions: dict[TopicPartition, int] = {}  # in the order of their turns
         self._paused: set[TopicPartition] = set()
         self._wanted: set[TopicPartition] = set()
         self._done: list[Callable[[str | None], None]] = []
@@ -121,11 +121,14 @@ class FakeConsumer:
 
     def _fetch(self) -> dict[TopicPartition, Sequence[FakeRecord]]:
         batches: dict[TopicPartition, Sequence[FakeRecord]] = {}
-        for place in sorted(self._positions.keys() - self._paused):
+        left = self._batch
+        for place in [place for place in self._positions if place not in self._paused]:
             begin = self._positions[place]
-            if records := self._kafka.logs[place][begin : begin + self._batch]:
+            if records := self._kafka.logs[place][begin : begin + left]:
                 batches[place] = records
-                self._positions[place] += len(records)
+                left -= len(records)
+                del self._positions[place]
+                self._positions[place] = begin + len(records)
         return batches
 
     def _rebalance(self) -> None:

@@ -15,7 +15,7 @@ from isolane.reference.otlp import Document, Undecodable
 from isolane.reference.partition import Partition, PartitionWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isolane.reference.consumer import ConsumerRecord
     from isolane.reference.flush import Lane
@@ -25,26 +25,22 @@ PLACE = TopicPartition("managed_otlp.logs.a", 0)
 
 
 class FakeLine:
-    """A line that admits everything, and keeps what is submitted."""
+    """A line that keeps what is submitted, and counts what is held."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.submitted: list[Piece] = []
-        self.in_flight = 0
-        self.admitted = 0
+        self.held = 0
 
-    def admit(self, lane: Lane, sizes: Sequence[int]) -> int:
-        """See `Line`."""
-        if lane.closed:
-            return 0
-        self.in_flight += sum(sizes)
-        self.admitted += len(sizes)
-        return len(sizes)
-
-    def release(self, tenant: str, size: int) -> None:
+    def hold(self, tenant: str, change: int) -> None:
         """See `Line`."""
         assert tenant == "a"
-        self.in_flight -= size
+        self.held += change
+        assert self.held >= 0
+
+    def rooms(self) -> Mapping[str, int]:
+        """See `Line`."""
+        return {}
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`."""
@@ -56,7 +52,7 @@ class FakeLine:
 
     def under_way(self, lane: Lane) -> bool:
         """See `Line`."""
-        return bool(self.in_flight) and not lane.closed
+        return bool(self.held) and not lane.closed
 
     def cut(self, lane: Lane) -> None:
         """See `Line`."""
@@ -115,7 +111,7 @@ def test_a_record_is_finished_with_its_last_document(bench: Bench) -> None:
     assert bench.partition.committable(None) == 0
     bench.partition.resolve(first.chosen([False, True, False]))
     assert bench.partition.committable(None) == 2
-    assert bench.line.in_flight == 0
+    assert bench.line.held == 0
 
 
 def test_nothing_to_deliver_is_finished(bench: Bench) -> None:
@@ -160,7 +156,7 @@ def test_an_ended_ownership_marks_nothing(bench: Bench) -> None:
     assert bench.partition.end() == 2
     bench.resolve(2)
     assert bench.partition.committable(9) == 2
-    assert bench.line.in_flight == 0
+    assert bench.line.held == 0
 
 
 def test_an_abandoned_part_leaves_the_record_unfinished(bench: Bench) -> None:
@@ -171,7 +167,7 @@ def test_an_abandoned_part_leaves_the_record_unfinished(bench: Bench) -> None:
     bench.partition.abandon(piece.chosen([True, False]))
     bench.partition.resolve(piece.chosen([False, True]))
     assert bench.partition.committable(None) == 0
-    assert bench.line.in_flight == 0
+    assert bench.line.held == 0
 
 
 @pytest.mark.parametrize(("records", "size", "expected"), [(3, "1KiB", 3), (100, "7B", 3)])
@@ -194,7 +190,7 @@ def test_what_is_finished_behind_a_stuck_head_is_bounded(runtime: Runtime) -> No
     bench = Bench(runtime, span=4)
     bench.deliver(b"x", None, None, None, None, None, b"x")
     thread = runtime.spawn("worker", bench.worker.work)
-    eventually(lambda: bench.line.admitted == 4)
+    eventually(lambda: bench.partition._prefix.finished_behind == 3)
     bench.resolve(0)
     eventually(lambda: len(bench.line.submitted) == 2)
     assert bench.partition.committable(None) == 6
@@ -211,6 +207,34 @@ def test_the_mailbox_has_a_high_and_a_low_water_mark(runtime: Runtime) -> None:
     assert _marks(bench) == (True, False)
     bench.worker.drain()
     assert _marks(bench) == (False, True)
+
+
+def test_everything_fetched_is_held_until_its_final_outcome(bench: Bench) -> None:
+    """MEM-6: values count from the fetch on, then what their documents come to, and nothing is counted for ever."""
+    bench.deliver(b"xxx", None, b"xx")
+    assert bench.line.held == 5
+    bench.worker.drain()
+    assert bench.line.held == 5
+    bench.resolve(0)
+    assert bench.line.held == 2
+    bench.deliver(b"xxxx")
+    bench.partition.close()
+    assert bench.line.held == 2
+    bench.deliver(b"xxxx")
+    assert bench.line.held == 2
+    bench.partition.abandon(bench.line.submitted[1:])
+    assert bench.line.held == 0
+
+
+def test_documents_that_wait_when_the_partition_closes_are_let_go(runtime: Runtime) -> None:
+    """MEM-6: what was decoded and not admitted yet is held no more either."""
+    bench = Bench(runtime, records=1)
+    bench.deliver(b"x", b"xx", b"xxx")
+    thread = runtime.spawn("worker", bench.worker.work)
+    eventually(lambda: bench.line.submitted)
+    bench.partition.close()
+    thread.join(10)
+    assert bench.line.held == 1
 
 
 def _marks(bench: Bench) -> tuple[bool, bool]:

@@ -225,6 +225,29 @@ def test_an_isolated_tenant_is_not_delayed_by_a_black_hole(bench_of: Callable[..
     eventually(lambda: not consumer.paused)
 
 
+def test_the_sick_stop_at_their_part_of_the_budget(bench_of: Callable[..., Bench]) -> None:
+    """MEM-6, MEM-7: of a tenant whose cluster is gone nothing is fetched beyond its part, whatever its partitions.
+
+    The other tenant's records pass, and when the cluster is back everything is delivered.
+    """
+    bench = bench_of(memory={"budget": "32KiB"}, flush={"max_bytes": "16KiB"})
+    bench.clusters["a"].answer(None)
+    places = [TopicPartition(A.topic, number) for number in range(20)]
+    for place in places:
+        bench.produce(place, 40, items=10)
+    bench.own(*places, B)
+    assert bench.consumer is not None
+    consumer = bench.consumer
+    eventually(lambda: consumer.paused == set(places))
+    fetched = [place for place in places if consumer.position(place)]
+    assert len(fetched) < len(places) / 2
+    bench.produce(B, 300)
+    bench.commits(B, 300)
+    bench.clusters["a"].answer()
+    for place in places:
+        bench.commits(place, 40)
+
+
 @pytest.mark.parametrize("mode", ["shared_loop", "partition_workers"])
 def test_a_baseline_is_delayed_by_a_black_hole(bench_of: Callable[..., Bench], mode: Mode) -> None:
     """The negative controls: in both baselines one tenant's cluster, when it is gone, stops the other's records."""

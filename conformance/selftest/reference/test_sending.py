@@ -191,26 +191,17 @@ def test_the_shared_queue_blocks_whoever_fills_it(bench_of: Callable[..., Bench]
     assert not blocked.is_alive()
 
 
-def test_admission_waits_for_the_budget(bench_of: Callable[..., Bench]) -> None:
-    """MEM-6: a tenant beyond the process's budget waits until something is released, or its partition is closed."""
+def test_the_budget_is_for_who_holds_and_who_is_proven(bench_of: Callable[..., Bench]) -> None:
+    """MEM-6: a tenant that was never accepted from has half of the budget, and all of it once it was."""
     bench = bench_of(IsolatedLine, memory={"budget": "100B"}, flush={"max_bytes": "40B"})
-    lane, lost = FakeLane("a"), FakeLane("a", 1)
-    assert bench.line.admit(lane, [30, 30, 30]) == 1
-    admitted: list[tuple[FakeLane, int]] = []
-
-    def admit(lane: FakeLane) -> None:
-        admitted.append((lane, bench.line.admit(lane, [40, 40])))
-
-    waiting = [threading.Thread(target=admit, args=[each]) for each in (lane, lost)]
-    for thread in waiting:
-        thread.start()
-    lost.closed = True
-    bench.line.drop(lost)
-    waiting[1].join(10)
-    assert admitted == [(lost, 0)]
-    bench.line.release("a", 30)
-    waiting[0].join(10)
-    assert admitted == [(lost, 0), (lane, 1)]
+    bench.line.hold("a", 30)
+    assert bench.line.rooms() == {"a": 20}
+    lane = FakeLane("a")
+    bench.line.submit(lane, pieces(1))
+    lane.await_back(1)
+    assert bench.line.rooms() == {"a": 70}
+    bench.line.hold("a", -30)
+    assert bench.line.rooms() == {}
 
 
 def test_a_slot_granted_to_a_lane_that_closes_is_given_back(bench_of: Callable[..., Bench]) -> None:
