@@ -159,6 +159,8 @@ class Dispatcher:
         saturated = tenant.slots >= tenant.cap.value
         self._release(grant, tenant)
         division = divide(flush, reply, accepted_at=tenant.accepted_at, now=now)
+        # Items that are refused once more, one by one, are no news of the cluster: it may accept all others.
+        flush.hit_an_outage = not division.accepts and (reply.request is not None or flush.attempts == 1)
         self._learn(tenant, grant, division, saturated=saturated, now=now)
         if flush.lane.closed:
             return division, division.left
@@ -276,7 +278,7 @@ class Dispatcher:
                 tenant.waiting.hasten()
             tenant.failures = 0
             tenant.resume_at = _NEVER
-        elif not division.halves and grant.began >= tenant.failed_at:
+        elif grant.flush.hit_an_outage and not division.halves and grant.began >= tenant.failed_at:
             # While a cluster accepts nothing at all, its probes back off too, and not only each flush.
             tenant.failures += 1
             tenant.failed_at = now
@@ -290,7 +292,7 @@ class Dispatcher:
             tenant.waiting.return_(half)
         if division.rest:
             rest = flush.with_pieces(division.rest)
-            rest.hit_an_outage = not division.accepts and reply.retry_after is None
+            rest.hit_an_outage = flush.hit_an_outage and reply.retry_after is None
             tenant.waiting.delay(rest, now + self._backoff.delay(flush.attempts, reply.retry_after))
         if reply.retry_after and not division.accepts:
             tenant.resume_at = max(tenant.resume_at, now + reply.retry_after)

@@ -409,6 +409,27 @@ def test_a_cluster_that_accepts_nothing_is_left_alone_for_longer_and_longer() ->
     assert gaps == sorted(gaps)
 
 
+def test_items_refused_again_hold_nobody_back_and_are_not_hastened() -> None:
+    """DEL-7, ISO-6: what a cluster refuses item by item backs off alone, while it accepts the tenant's other work."""
+    bench = Bench()
+    bench.prove("t", cap=3)
+    bench.dispatcher.submit(bench.lane("t"), pieces(6, size=FLUSH_BYTES // 2), bench.now)
+    for grant in bench.decide():
+        bench.dispatcher.settle(grant, reply(ACCEPTED, RETRYABLE), bench.now)
+    for wait in (0.2, 0.4, 0.8):
+        assert bench.decide() == []
+        bench.now += wait
+        again = 0
+        while grants := bench.decide():
+            for grant in grants:
+                bench.dispatcher.settle(grant, reply(RETRYABLE), bench.now)
+                again += 1
+        assert again == 3
+        bench.submit("t")
+        (other,) = bench.decide()
+        bench.dispatcher.settle(other, reply(ACCEPTED), bench.now)
+
+
 def test_recovery_makes_what_waited_due() -> None:
     """ISO-7: when a cluster that accepted nothing accepts again, nothing waits for the rest of its delay."""
     bench = Bench()
