@@ -32,6 +32,7 @@ _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("harness", "load_lag"): ("seconds",),
     ("harness", "sampler_gap"): ("seconds",),
     ("load", "offered"): ("phase", "tenant", "records"),
+    ("documents", ""): ("documents",),
     ("topic", "created"): ("topic", "partitions"),
     ("topic", "partitions"): ("topic", "partitions"),
 }

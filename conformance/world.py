@@ -19,6 +19,7 @@ from isolane.conformance.history_files import HistoryWriter
 from isolane.conformance.load import PLAIN, Draft, Load
 from isolane.conformance.members import Members
 from isolane.conformance.observe import PERIOD, CommitObserver
+from isolane.conformance.observe_letters import letter_topics
 from isolane.conformance.progress import Progress
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.tokens import topic_of
@@ -191,6 +192,30 @@ class World:
         """How many exchanges the present script of a tenant's cluster has affected."""
         return self._clusters.counters(self._tenants[tenant].name)["bitten"]
 
+    def close_letters(self, tenant: str) -> None:
+        """Let the dead-letter topics of a tenant be missing, and nobody be able to make them.
+
+        Kafka refuses a topic whose name differs from another's in dots and underscores only.
+        """
+        self._broker.create_topics({_rival(topic): 1 for topic in self._letter_topics(tenant)})
+        self.tell("fault", "letters", tenant=self._tenants[tenant].name)
+
+    def open_letters(self, tenant: str) -> None:
+        """Make the dead-letter topics of a tenant."""
+        topics = self._letter_topics(tenant)
+        self._broker.delete_topics(map(_rival, topics))
+        self._broker.create_topics(dict.fromkeys(topics, 1))
+        self.tell("heal", "letters", tenant=self._tenants[tenant].name)
+
+    def _letter_topics(self, tenant: str) -> list[str]:
+        return sorted(letter_topics(self.descriptor.dead_letter, self._tenants[tenant].topics.values()))
+
+    def count_documents(self) -> None:
+        """Tell how many documents each tenant's cluster holds."""
+        for tenant in self._tenants.values():
+            if tenant.shape.role != "nobody":
+                self.tell("documents", tenant.name, documents=self._clusters.counters(tenant.name)["documents"])
+
     def run_for(self, seconds: float) -> None:
         """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""
         self._await(lambda: False, seconds, "the end of the phase")
@@ -224,25 +249,26 @@ class World:
         self._given_up |= behind & self._progress.outstanding.keys()
         return gone
 
-    def drain(self, timeout: float) -> bool:
+    def drain(self, timeout: float, *, silence: float = 0.0) -> bool:
         """Stop the load; whether everything produced was accepted within `timeout` seconds.
 
-        Commits get their interval and a margin to follow; whether they did is for the checkers to say.
+        Commits get their interval and a margin to follow, and `silence` seconds more where the implementation may not
+        have heard what was accepted; whether they did is for the checkers to say.
         """
         self.phase("drain")
         self.load.settle(ACKNOWLEDGED_WITHIN)
         drained = self._await(lambda: not self._missing(), timeout, "everything accepted")
         if drained:
-            self.await_committed()
+            self.await_committed(silence)
         self.tell("harness", "drained" if drained else "not_drained", missing=len(self._progress.outstanding))
         return drained
 
-    def await_committed(self) -> bool:
-        """Whether everything acknowledged is committed within the commit interval and a margin."""
+    def await_committed(self, more: float = 0.0) -> bool:
+        """Whether everything acknowledged is committed in the commit interval, a margin, and so many seconds more."""
         ends = self.load.ends()
         return self._await(
             lambda: all(self._commits.latest.get(at, 0) >= end for at, end in ends.items()),
-            3 * self.descriptor.timing.commit_interval + 2,
+            3 * self.descriptor.timing.commit_interval + 2 + more,
             "everything committed",
         )
 
@@ -265,3 +291,7 @@ class World:
             if left <= 0:
                 return False
             time.sleep(min(PERIOD / 2, left))
+
+
+def _rival(topic: str) -> str:
+    return topic.replace(".", "_")

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isolane.conformance.checkers import delivery, harness, isolation, offsets, tenancy
+from isolane.conformance.checkers import (
+    backoff,
+    culprits,
+    deadlines,
+    delivery,
+    destination,
+    environment,
+    harness,
+    isolation,
+    items,
+    offsets,
+    replay,
+    retries,
+    tenancy,
+)
 from isolane.conformance.history import History
 from isolane.conformance.verdict import Finding
 
@@ -15,6 +29,14 @@ CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     tenancy.check,
     isolation.check,
     delivery.check,
+    retries.check,
+    items.check,
+    culprits.check,
+    environment.check,
+    deadlines.check,
+    backoff.check,
+    replay.check,
+    destination.check,
     offsets.check,
     harness.check,
 )

@@ -1,0 +1,121 @@
+"""Cases: stretches of a tenant's life in which its cluster was wrong in one way, as faults tell them.
+
+A fault is called ``KIND`` or ``KIND-VARIANT``, and so is its case. A request belongs to the fault during which it
+arrived: what the cluster does with it is settled then.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from isolane.conformance.checkers import harness
+from isolane.conformance.checkers.delivery import DRAIN
+from isolane.conformance.checkers.story import story
+from isolane.conformance.history import History
+from isolane.conformance.history_ledger import Attempt
+from isolane.conformance.history_values import Fault, Produced
+from isolane.conformance.tokens import ITEM_BITS
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Makes the findings of one requirement on one history, or on one case of it."""
+
+    history: History
+    requirement: str
+    case: str = ""
+
+    def passes(self, summary: str, figures: Mapping[str, Figure]) -> Finding:
+        """Return the finding that nothing was wrong."""
+        return self._finding(Verdict.PASS, summary, figures)
+
+    def doubts(self, summary: str, figures: Mapping[str, Figure]) -> Finding:
+        """Return the finding that nothing can be said."""
+        return self._finding(Verdict.INCONCLUSIVE, summary, figures)
+
+    def fails(self, what: str, records: Iterable[Produced], figures: Mapping[str, Figure]) -> Finding:
+        """Return the finding that `what` happened to these records, of which there is one at least."""
+        suffered = list(dict.fromkeys(records))
+        first = suffered[0]
+        return Finding(
+            self.requirement,
+            self.history.scenario,
+            Verdict.FAIL,
+            f"{what}: {len(suffered)}; first {self.history.place(first)}",
+            self.case,
+            figures,
+            evidence=tuple(record.token for record in suffered[:10]),
+            story=story(self.history, first),
+        )
+
+    def _finding(self, verdict: Verdict, summary: str, figures: Mapping[str, Figure]) -> Finding:
+        return Finding(self.requirement, self.history.scenario, verdict, summary, self.case, figures)
+
+
+def of_kind(history: History, *kinds: str) -> list[Fault]:
+    """Return the faults of these kinds, in order."""
+    return [fault for fault in history.faults if fault.name.partition("-")[0] in kinds]
+
+
+def part(fault: Fault, name: str) -> object:
+    """Return what the fault's script says by this name, in whichever layer; None where none does."""
+    layers = fault.script.get("layers", [fault.script])
+    return next((layer[name] for layer in layers if name in layer), None)
+
+
+def attempts(history: History, fault: Fault) -> list[Attempt]:
+    """Return the requests that belong to a fault, in order of arrival."""
+    return [
+        attempt
+        for attempt in history.attempts
+        if attempt.tenant == fault.tenant and fault.began <= attempt.arrived < fault.ended
+    ]
+
+
+def records(history: History, tokens: Iterable[int | None]) -> list[Produced]:
+    """Return the produced records of items, each once, in the order of the items."""
+    keys = dict.fromkeys(token >> ITEM_BITS for token in tokens if token is not None)
+    return [record for key in keys if (record := history.find(key)) is not None]
+
+
+def undecided(history: History) -> str | None:
+    """Return why nothing can be said of what is missing at the end of a history; None where there was time for all."""
+    drain = history.phase(DRAIN)
+    if drain is None or not drain.complete:
+        return "the run ended before its drain was over"
+    return harness.starved(history, drain)
+
+
+def committed_past(history: History, suspects: Sequence[Produced]) -> list[Produced]:
+    """Return those of the records that a reading found committed past before they were finished."""
+    passed = first_passed(history)
+    return [record for record in suspects if passed(record) < history.finished_at(record)]
+
+
+def first_passed(history: History) -> Callable[[Produced], float]:
+    """Return what tells when a reading first found a record committed past; infinity where none did."""
+    seen: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    for observation in history.commits:
+        for partition, offset in observation.offsets.items():
+            highest = seen.setdefault(partition, [])
+            if not highest or offset > highest[-1][0]:
+                highest.append((offset, observation.ended))
+
+    def passed(record: Produced) -> float:
+        highest = seen.get((record.topic, record.partition), [])
+        place = bisect_right(highest, record.offset, key=itemgetter(0))
+        return highest[place][1] if place < len(highest) else math.inf
+
+    return passed
+
+
+def interrupted(history: History, accepted: float, sent: float) -> bool:
+    """Whether a member began or ended, so that what was accepted then and not yet committed is rightly sent again."""
+    timeout = history.meta.bounds.get("session_timeout")
+    settling = 2 * timeout if isinstance(timeout, (int, float)) else 0.0
+    return any(event.kind == "process" and accepted - settling <= event.at <= sent for event in history.events)
