@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from isolane.conformance.checkers import harness, rates
-from isolane.conformance.checkers.story import story
+from isolane.conformance.checkers.failure import failure
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Phase, Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
@@ -216,7 +216,7 @@ def judged(
     passed: str,
     more: Mapping[str, Figure] = MappingProxyType({}),
 ) -> Finding:
-    """Return the finding that isolation held, or that it did not, with the story of the slowest record of who felt most.
+    """Return the finding that isolation held, or that it did not, with the story of a record that felt it.
 
     Args:
         history: In which it was felt.
@@ -226,21 +226,12 @@ def judged(
         passed: What to say when isolation held.
         more: Figures to stand after those of the comparisons.
     """
-    all_figures = figures(comparisons) | more
+    all_figures = {**figures(comparisons), **more}
     worst, found = _breaches(comparisons)
     if not found:
         return Finding(requirement, history.scenario, Verdict.PASS, passed, case=case, figures=all_figures)
-    slowest = worst.fault.slowest
-    return Finding(
-        requirement,
-        history.scenario,
-        Verdict.FAIL,
-        f"{worst.fault.who}: {'; '.join(found)}",
-        case=case,
-        figures=all_figures,
-        evidence=(slowest.token,),
-        story=story(history, slowest),
-    )
+    sentence = f"{worst.fault.who}: {'; '.join(found)}"
+    return failure(history, requirement, case, sentence, worst.fault.slowest, figures=all_figures)
 
 
 def doubted(history: History, requirement: str, case: str, reason: CannotJudgeError) -> Finding:

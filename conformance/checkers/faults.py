@@ -7,12 +7,14 @@ tries nothing, so each kind counts its bites from what the clusters saw, never f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from isolane.conformance.checkers.comparison import GAP, CannotJudgeError
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt
 from isolane.conformance.history_values import Phase
+from isolane.conformance.verdict import Figure
 
 PREFIX = "fault:"
 
@@ -44,11 +46,11 @@ class FaultKind:
     least: Callable[[History, Phase], int] = lambda _history, _phase: 1
 
 
-def kind_of(phase: Phase) -> FaultKind | None:
-    """Return the kind of fault that a phase is about; None for a phase without one, or of a kind not known."""
+def kind_of(phase: Phase, kinds: Mapping[str, FaultKind] | None = None) -> FaultKind | None:
+    """Return the kind of fault that a phase is about, of `KINDS` or of others; None for one that is about none."""
     if not phase.name.startswith(PREFIX):
         return None
-    return KINDS.get(phase.name.removeprefix(PREFIX).partition("-")[0])
+    return (KINDS if kinds is None else kinds).get(phase.name.removeprefix(PREFIX).partition("-")[0])
 
 
 def tenants_in(history: History, phase: Phase) -> Tenants:
@@ -56,6 +58,27 @@ def tenants_in(history: History, phase: Phase) -> Tenants:
     return frozenset(
         fault.tenant for fault in history.faults if fault.began < phase.ended and fault.ended > phase.began
     )
+
+
+def bitten(history: History, phase: Phase, kind: FaultKind) -> tuple[Tenants, Figure]:
+    """Return who was sick in a phase, or in a part of one, and how often the fault bit.
+
+    Raises:
+        CannotJudgeError: It did not, or not enough to try anything.
+    """
+    if not phase.complete:
+        raise CannotJudgeError(f"the run ended in {phase.name}")
+    if phase.seconds < GAP:
+        raise CannotJudgeError(f"{phase.name} lasted {phase.seconds:.1f} s; {GAP:g} s are the least")
+    sick = tenants_in(history, phase)
+    if not sick:
+        raise CannotJudgeError(f"no fault was injected in {phase.name}")
+    bites, least = kind.bites(history, phase, sick), kind.least(history, phase)
+    if not bites:
+        raise CannotJudgeError(f"the fault of {phase.name} did not bite: no {kind.bite}")
+    if bites < least:
+        raise CannotJudgeError(f"the fault of {phase.name} hardly bit: {bites} {kind.bite}, and {least} are the least")
+    return sick, Figure(bites, kind.bite, f"≥ {least}")
 
 
 def requests(history: History, phase: Phase, tenant: str) -> Iterator[Attempt]:
@@ -72,8 +95,19 @@ def is_refusal(status: int | None) -> bool:
     return status is not None and (status in _RETRYABLE or status >= 500)
 
 
-def _each(bites: Callable[[History, Phase, str], int]) -> Callable[[History, Phase, Tenants], int]:
-    """Count the bites at the tenant that was bitten least: one that was spared does not hide behind another."""
+def answered_items(history: History, phase: Phase, tenant: str, chosen: Callable[[int | None], bool]) -> list[int]:
+    """Return the token numbers of the items that a tenant's cluster answered in a phase with a chosen status."""
+    return [
+        token
+        for attempt in requests(history, phase, tenant)
+        if attempt.answered is not None and phase.began <= attempt.answered < phase.ended
+        for token, status in attempt.items()
+        if token is not None and chosen(status)
+    ]
+
+
+def each(bites: Callable[[History, Phase, str], int]) -> Callable[[History, Phase, Tenants], int]:
+    """Return what counts the bites at the tenant that was bitten least: none that was spared hides behind another."""
     return lambda history, phase, tenants: min(bites(history, phase, tenant) for tenant in tenants)
 
 
@@ -151,13 +185,13 @@ def _end(attempt: Attempt) -> float:
 _HELD = f"requests held for {HELD:g} s or more"
 
 KINDS = {
-    "slow": FaultKind("ISO-1", _each(_held), _HELD),
-    "trickle": FaultKind("ISO-1", _each(_held), _HELD),
-    "refuse": FaultKind("ISO-2", _each(_refused), "records that no request could be made for"),
-    "blackhole": FaultKind("ISO-2", _each(_swallowed), "connections swallowed and requests never answered"),
-    "reset": FaultKind("ISO-2", _each(_reset), "replies cut off by a reset"),
-    "pushback": FaultKind("ISO-3", _each(_pushed_back), "requests pushed back, as a whole or by item"),
-    "flood": FaultKind("ISO-4", _each(_volume), "times the volume of any other tenant", _asked),
+    "slow": FaultKind("ISO-1", each(_held), _HELD),
+    "trickle": FaultKind("ISO-1", each(_held), _HELD),
+    "refuse": FaultKind("ISO-2", each(_refused), "records that no request could be made for"),
+    "blackhole": FaultKind("ISO-2", each(_swallowed), "connections swallowed and requests never answered"),
+    "reset": FaultKind("ISO-2", each(_reset), "replies cut off by a reset"),
+    "pushback": FaultKind("ISO-3", each(_pushed_back), "requests pushed back, as a whole or by item"),
+    "flood": FaultKind("ISO-4", each(_volume), "times the volume of any other tenant", _asked),
     "many": FaultKind("ISO-5", _outnumbering, "sick tenants with records left behind", _more_than_workers),
 }
 """The kinds of faults, by the first word of their names."""

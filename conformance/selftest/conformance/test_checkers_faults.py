@@ -95,6 +95,53 @@ def test_a_reset_bites_when_an_exchange_ended_by_one(tmp_path: Path) -> None:
     assert bites(made, tmp_path, "reset") == 1
 
 
+@pytest.mark.parametrize(("others", "expected"), [(1, 40), (4, 10), (0, 0)])
+def test_a_flood_bites_as_many_times_as_it_exceeds_the_loudest_of_the_others(
+    tmp_path: Path, others: int, expected: int
+) -> None:
+    """In bytes that Kafka took during the phase."""
+    made = story()
+    for _ in range(40):
+        made.produce("sick", 12)
+    for _ in range(others):
+        made.produce("h0", 12)
+        made.produce("h0", 22)
+    assert bites(made, tmp_path, "flood-100") == expected
+
+
+def test_a_flood_must_reach_half_of_the_volume_that_was_asked_for(tmp_path: Path) -> None:
+    """Below that it is another, smaller flood."""
+    made = story()
+    made.fault("flood", "sick", 10, 20)
+    made.events[1]["script"] = {"times": 100}
+    made.phase("end", 20)
+    history = made.load(tmp_path)
+    assert KINDS["flood"].least(history, history.phases[0]) == 50
+
+
+def test_many_sick_tenants_bite_when_more_of_them_than_workers_are_left_behind(tmp_path: Path) -> None:
+    """Not each of them can have had a request held: that is what isolation is."""
+    made = story(healthy=2)
+    for name in ("h0", "h1"):
+        made.event(10, "fault", "many", tenant=name)
+        made.event(20, "heal", "many", tenant=name)
+        made.produce(name, 12)
+    made.attempt("sick", [made.produce("sick", 11)], 11, took=10)
+    made.fault("many", "sick", 10, 20)
+    made.phase("end", 20)
+    history = made.load(tmp_path)
+    kind, phase = KINDS["many"], history.phases[0]
+    assert kind.bites(history, phase, tenants_in(history, phase)) == 3
+    assert kind.least(history, phase) == 17
+
+
+def test_many_tenants_of_which_none_had_a_request_held_were_not_sick(tmp_path: Path) -> None:
+    """Records that wait may wait for other reasons."""
+    made = story()
+    made.produce("sick", 12)
+    assert bites(made, tmp_path, "many") == 0
+
+
 def test_every_kind_tries_a_requirement_of_the_catalogue() -> None:
     """Variants share the kind of their first word."""
     assert {kind.requirement for kind in KINDS.values()} <= set(CATALOGUE.requirements)

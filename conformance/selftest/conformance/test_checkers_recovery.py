@@ -1,0 +1,117 @@
+"""ISO-7: a backlog that a fault has left drains at nearly the rate of one that no fault has made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isolane.conformance.checkers import recovery
+from isolane.conformance.selftest.conformance.builders import Story, story
+from isolane.conformance.selftest.conformance.test_checkers_isolation import drop, shift
+from isolane.conformance.tokens import Token
+from isolane.conformance.verdict import Finding, Verdict
+
+BACKLOG = 200
+
+
+def drained(made: Story, tokens: list[Token], began: float, *, rate: float) -> None:
+    """Requests of ten records each, so that the last one is answered after so many seconds as the rate says."""
+    for place in range(0, len(tokens), 10):
+        made.attempt("sick", tokens[place : place + 10], began + place / rate, took=10 / rate)
+
+
+def recovered(*, rate: float = 200, left: int = BACKLOG, probed: float = 1.5) -> Story:
+    """A backlog drained at 200 records a second with no fault, a control, a fault, and a heal."""
+    made = story(judges=("ISO-7",))
+    made.phase("backlog", 90)
+    burst = [made.produce("sick", 90, phase="backlog") for _ in range(BACKLOG)]
+    drained(made, burst, 90.2, rate=200)
+    made.phase("control", 100)
+    made.fault("slow", "sick", 110, 120)
+    made.phase("heal:slow", 120)
+    made.phase("drain", 130)
+    made.phase("end", 131)
+    for name in ("h0", "h1"):
+        made.flow(name, 100, 130, rate=20)
+    waiting = [made.produce("sick", 110 + 10 * number / left) for number in range(left)]
+    drained(made, waiting, 120 + probed, rate=rate)
+    return made
+
+
+def judged(made: Story, folder: Path) -> Finding:
+    """The one finding."""
+    (finding,) = recovery.check(made.load(folder))
+    assert finding.requirement == "ISO-7"
+    return finding
+
+
+@pytest.mark.parametrize("rate", [161, 200, 400])
+def test_a_drain_at_four_fifths_of_the_undisturbed_rate_is_quick_enough(tmp_path: Path, rate: float) -> None:
+    """The clock starts with the first request after the heal, however long that takes to come."""
+    finding = judged(recovered(rate=rate), tmp_path)
+    assert (finding.verdict, finding.case) == (Verdict.PASS, "heal:slow")
+    assert finding.figures["undisturbed drain rate"].value == pytest.approx(200)
+    assert finding.figures["drain rate"].value == pytest.approx(rate)
+    assert finding.figures["first request after the heal"].value == pytest.approx(1.5)
+    assert finding.figures["recovery"].value == pytest.approx(1.5 + BACKLOG / rate)
+
+
+def test_a_slower_drain_is_a_violation(tmp_path: Path) -> None:
+    """The story is that of the record that waited longest."""
+    finding = judged(recovered(rate=100), tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "drained at 0.50 of the undisturbed rate" in finding.summary
+    assert finding.evidence[0] in finding.story[0]
+
+
+def test_a_backlog_that_stays_is_a_violation(tmp_path: Path) -> None:
+    """Nothing was drained to nothing while any record is left."""
+    made = recovered()
+    drop(made, "sick", 122, 130)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "never accepted" in finding.summary
+
+
+def test_a_drain_that_the_healthy_feel_is_a_violation(tmp_path: Path) -> None:
+    """They must not drown in the backlog of another."""
+    made = recovered()
+    shift(made, "h1", 121, 124, 124)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "healthy tenant h1: " in finding.summary
+
+
+def test_requests_that_were_under_way_at_the_heal_do_not_count_for_the_rate(tmp_path: Path) -> None:
+    """The cluster goes on with them as it began; their records must be accepted all the same."""
+    made = recovered()
+    held = [made.produce("sick", 119 + number / 100) for number in range(10)]
+    made.attempt("sick", held, 119.5, took=7.0)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.PASS
+    assert finding.figures["drain rate"].value == pytest.approx(200)
+    assert finding.figures["recovery"].value == pytest.approx(6.5)
+
+
+def test_small_backlogs_are_not_timed(tmp_path: Path) -> None:
+    """They only have to go away, and at least one must be large enough for the requirement to be judged."""
+    finding, doubt = recovery.check(recovered(rate=10, left=30).load(tmp_path))
+    assert finding.verdict is Verdict.PASS
+    assert "drain rate" not in finding.figures
+    assert doubt.verdict is Verdict.INCONCLUSIVE
+    assert "no fault left a backlog worth timing" in doubt.summary
+
+
+def test_a_starved_harness_times_nobody(tmp_path: Path) -> None:
+    """Neither quick nor slow."""
+    made = recovered(rate=100)
+    made.event(122, "harness", "load_lag", seconds=2.0)
+    assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
+
+
+def test_without_an_undisturbed_drain_there_is_nothing_to_say(tmp_path: Path) -> None:
+    """A history that does not try the requirement has no finding on it."""
+    made = recovered()
+    made.events = [event for event in made.events if event["name"] != "backlog"]
+    assert recovery.check(made.load(tmp_path)) == []
