@@ -89,6 +89,14 @@ class Broker:
             raise UnreadableError(repr(error)) from error
         return {(at.topic, at.partition): held.offset for at, held in offsets.items() if held.offset >= 0}
 
+    def members(self, group: str) -> int | None:
+        """How many members a group has that is at rest; None while it is not, or where that cannot be told."""
+        try:
+            described = self._admin.describe_groups([group])[group]
+        except KafkaError:
+            return None
+        return len(described["members"]) if described["group_state"] == "Stable" else None
+
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The end of each partition's log: the offset that the next record will get.
 

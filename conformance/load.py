@@ -26,6 +26,10 @@ from isolane.fixtures.implementations.descriptor import Policy
 LAG_WORTH_TELLING = 0.1
 """Seconds that a record may leave late before the history tells it; checkers have bounds of their own."""
 
+_AT_ONCE = 100
+_TAKEN_WITHIN = 20.0
+_METADATA_WITHIN = 10.0
+
 Shaper = Callable[[payloads.Encoding, payloads.Signal, Sequence[str]], bytes | None]
 """Makes a record's value from the encoding and signal of its topic and the tokens of its items."""
 
@@ -40,6 +44,7 @@ class LoadTopic:
         signal: What it carries.
         codecs: How its batches are compressed: the first partition's with the first one, and so on round and round.
         owned: Whether any tenant owns it, so that somebody must finish its records.
+        keyed: Whether each record has a key of its own, as compacted topics need.
     """
 
     name: str
@@ -47,6 +52,7 @@ class LoadTopic:
     signal: payloads.Signal = "logs"
     codecs: tuple[Codec, ...] = ("none",)
     owned: bool = True
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,8 @@ class Load:
         self._ends: dict[TopicPartition, int] = {}
         self._failure: Exception | None = None
         self._lag_told = 0.0
+        for codec in {codec for topic in topics for codec in topic.codecs}:
+            producers.of(codec)  # connected before anything is due
         self._thread = threading.Thread(target=self._run_schedule, name="load", daemon=True)
         self._thread.start()
 
@@ -142,14 +150,23 @@ class Load:
             self._changed.notify()
 
     def has(self, topic: int, partitions: int) -> None:
-        """Know that the topic has so many partitions from now on."""
+        """Know that the topic has so many partitions from now on; blocks until its producers know, too.
+
+        Raises:
+            HarnessError: They did not within a few seconds.
+        """
+        known = replace(self._topics[topic], partitions=partitions)
+        for codec in set(known.codecs):
+            self._producers.of(codec).await_partitions(known.name, partitions, _METADATA_WITHIN)
         with self._lock:
-            self._topics[topic] = replace(self._topics[topic], partitions=partitions)
+            self._topics[topic] = known
 
     def send(self, topic: int, draft: Draft = PLAIN, count: int = 1) -> None:
         """Send that many records like `draft` to a topic, one after the other, beside the rates."""
-        for _ in range(count):
+        for number in range(1, count + 1):
             self._send(topic, time.monotonic(), draft)
+            if number % _AT_ONCE == 0:
+                self._producers.flush(_TAKEN_WITHIN)  # many at once would keep the rates from being kept
 
     def burst(self, records: Mapping[int, int]) -> None:
         """Send that many records to each topic, all of them due now, beside the rates."""
@@ -247,7 +264,7 @@ class Load:
     def _send(self, number: int, due: float, draft: Draft, producer: Producer | None = None) -> None:
         topic = self._topics[number]
         record, phase, awaited = self._next(number, draft)
-        tokens = [str(replace(record, item=item)) for item in range(self._items)]
+        tokens = [str(replace(record, item=item)) for item in range(self._items_of(draft))]
         value = self._value(topic, tokens, draft)
         producer = producer or self._producers.of(topic.codecs[record.partition % len(topic.codecs)])
         sent = time.monotonic()
@@ -260,7 +277,7 @@ class Load:
                     "topic": number,
                     "partition": record.partition,
                     "offset": offset,
-                    "items": self._items,
+                    "items": len(tokens),
                     "bytes": len(value or b""),
                     "scheduled": due,
                     "sent": sent,
@@ -281,11 +298,16 @@ class Load:
             topic.name,
             record.partition,
             value,
-            key=draft.key,
+            key=draft.key or (tokens[0].encode() if topic.keyed else None),
             headers=draft.headers,
             acknowledged=acknowledged,
             failed=self._fail,
         )
+
+    def _items_of(self, draft: Draft) -> int:
+        return (
+            1 if draft.kind == "poison" else self._items
+        )  # what cannot be decoded has no items that could be told apart
 
     def _value(self, topic: LoadTopic, tokens: Sequence[str], draft: Draft) -> bytes | None:
         if draft.value is not None:
@@ -304,7 +326,7 @@ class Load:
             self._offered[topic] += 1
             awaited = self._is_awaited(topic, partition, draft.kind)
             if awaited and (draft.kind == "data" or (draft.kind == "poison" and self._undecodable == "dead_letter")):
-                self._fresh[record.record] = self._items
+                self._fresh[record.record] = self._items_of(draft)
             return record, self._phase, awaited
 
     def _is_awaited(self, topic: int, partition: int, kind: Kind) -> bool:

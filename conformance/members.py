@@ -23,6 +23,11 @@ class Members:
         self._running: dict[int, Process] = {}
 
     @property
+    def group(self) -> str:
+        """The consumer group that they are members of."""
+        return self._view.group_id
+
+    @property
     def pids(self) -> Mapping[int, int]:
         """Process ids of the members that run, by member number."""
         return {number: process.pid for number, process in list(self._running.items()) if process.alive}

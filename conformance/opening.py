@@ -90,6 +90,7 @@ def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
                 signal,
                 tenant.codecs,
                 owned=tenant.role != "nobody",
+                keyed=tenant.settings.get("cleanup.policy") == "compact",
             )
             for signal in signals
         ]

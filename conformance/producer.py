@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
@@ -19,6 +20,10 @@ Header = tuple[str, bytes]
 """A header of a record: name and value."""
 
 
+_METADATA_AGE = 0.5
+# Partitions that are added are written to as soon as that.
+
+
 class Producer:
     """Sends records and tells where each one went. Its callbacks run on kafka-python's own I/O thread."""
 
@@ -33,6 +38,7 @@ class Producer:
             acks="all",
             compression_type=None if codec == "none" else codec,
             transactional_id=transactional_id,
+            metadata_max_age_ms=round(1000 * _METADATA_AGE),
             max_request_size=16 * 1024 * 1024,
             metrics_enabled=False,
         )
@@ -54,6 +60,18 @@ class Producer:
         future = self._producer.send(topic, value=value, key=key, headers=list(headers), partition=partition)
         future.add_callback(lambda sent: acknowledged(sent.offset))
         future.add_errback(failed)
+
+    def await_partitions(self, topic: str, count: int, timeout: float) -> None:
+        """Wait until the producer knows that many partitions of a topic.
+
+        Raises:
+            HarnessError: Not within `timeout` seconds.
+        """
+        deadline = time.monotonic() + timeout
+        while len(self._producer.partitions_for(topic)) < count:
+            if time.monotonic() > deadline:
+                raise HarnessError(f"{count} partitions of {topic} were not known within {timeout:g} s")
+            time.sleep(_METADATA_AGE / 10)
 
     @contextmanager
     def transaction(self, *, commit: bool) -> Iterator[None]:

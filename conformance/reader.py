@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from kafka import KafkaConsumer
@@ -80,3 +81,10 @@ class Reader:
         if found:
             self._assigned |= found
             self._consumer.assign(list(self._assigned))
+
+
+def has_gaps(bootstrap: str, topic: str) -> bool:
+    """Return whether any offset of a topic of one partition is missing below the last: compaction has been there."""
+    with closing(Reader(bootstrap)) as reader:
+        offsets = [message.offset for message in reader.read([topic])]
+    return bool(offsets) and len(offsets) <= offsets[-1]

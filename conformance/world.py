@@ -21,6 +21,7 @@ from isolane.conformance.members import Members
 from isolane.conformance.observe import PERIOD, CommitObserver
 from isolane.conformance.observe_letters import letter_topics
 from isolane.conformance.progress import Progress
+from isolane.conformance.reader import has_gaps
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.tokens import topic_of
 from isolane.fixtures.cluster import Script, ScriptedClusters
@@ -29,6 +30,8 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 ACKNOWLEDGED_WITHIN = 20.0
 """Seconds that Kafka has to acknowledge the load."""
 
+KNOCK = 0.5
+"""Seconds between canaries to a group that begins at the end of topics."""
 
 STILL = 10.0
 """Seconds without an acceptance, at healthy clusters, after which the rest of a burst is not waited for."""
@@ -78,7 +81,11 @@ class World:
     def phase(self, name: str) -> None:
         """Begin a phase; it ends the one before, whose offered records are told."""
         ended, offered = self.load.phase(name)
-        by_tenant = {t.name: sum(offered.get(topic, 0) for topic in t.topics) for t in self._tenants.values()}
+        by_tenant = {
+            tenant.name: sum(offered.get(topic, 0) for topic in tenant.topics)
+            for tenant in self._tenants.values()
+            if tenant.shape.role != "nobody"
+        }
         for tenant, records in by_tenant.items():
             if records:
                 self.tell("load", "offered", phase=ended, tenant=tenant, records=records)
@@ -237,6 +244,67 @@ class World:
                 f"within {timeout:g} s of the start: it consumes nothing, or not everything; "
                 f"its last words:\n{self.members.last_words(0)}",
             )
+
+    def await_begun(self, timeout: float) -> None:
+        """Wait for a group that begins at the end of topics: something sent now and then has arrived of each partition.
+
+        What was sent before the group began there it need not deliver; whatever is sent after this it must.
+
+        Raises:
+            ImplementationNotStartedError: The member ended before that.
+            NoTrafficError: It did not begin within `timeout` seconds.
+        """
+        self.phase("ready")
+        places = {
+            (topic, partition)
+            for tenant in self._tenants.values()
+            if tenant.shape.role != "nobody" and not tenant.shape.late
+            for topic in tenant.topics
+            for partition in range(tenant.shape.partitions)
+        }
+
+        def begun() -> bool:
+            self._missing()
+            return places <= self._progress.arrived
+
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.load.canaries(Draft("early"))
+            if self._await(begun, KNOCK, "canaries", alive=True):
+                self.load.flush(ACKNOWLEDGED_WITHIN)
+                return
+        raise NoTrafficError(
+            f"{self.descriptor.name}: nothing had arrived of {len(places - self._progress.arrived)} of {len(places)} "
+            f"partitions {timeout:g} s after the start; its last words:\n{self.members.last_words(0)}",
+        )
+
+    def await_members(self, count: int, timeout: float) -> bool:
+        """Whether the group was at rest with so many members within `timeout` seconds, as far as Kafka tells."""
+        return self._await(
+            lambda: self._broker.members(self.members.group) == count, timeout, f"{count} members in the group"
+        )
+
+    def compact(self, tenant: str, keys: int, rounds: int, timeout: float) -> bool:
+        """Write keys again and again to a tenant's compacted topics; whether Kafka left any out within so many seconds.
+
+        Only segments that are closed are compacted, and one is closed by a record that comes late enough.
+        """
+        topics = self._tenants[tenant].topics
+        for turn in range(rounds):
+            for key in range(keys):
+                self.send(
+                    tenant, Draft("data" if turn == rounds - 1 else "superseded", key=b"key %d" % key, partition=0)
+                )
+        self.load.flush(ACKNOWLEDGED_WITHIN)
+
+        def gone() -> bool:
+            self.send(tenant, Draft(partition=0))
+            self.load.flush(ACKNOWLEDGED_WITHIN)
+            return all(has_gaps(self._broker.bootstrap, topic) for topic in topics.values())
+
+        compacted = self._await(gone, timeout, "compaction")
+        self.tell("harness", "compacted" if compacted else "not_compacted", tenant=self._tenants[tenant].name)
+        return compacted
 
     def await_backlog_of(self, tenant: str, timeout: float) -> bool:
         """Whether everything of one tenant that was sent before this call is accepted within `timeout` seconds.

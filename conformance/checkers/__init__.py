@@ -9,28 +9,40 @@ from collections.abc import Callable
 
 from isolane.conformance.checkers import (
     backoff,
+    commits,
     culprits,
     deadlines,
     decay,
     delivery,
     destination,
+    discovery,
+    duplicates,
     environment,
     harness,
     herd,
     isolation,
     items,
+    nothing,
     offsets,
+    order,
+    ownership,
+    poison,
     recovery,
     replay,
     retries,
     siblings,
+    signals,
     tenancy,
+    unowned,
 )
 from isolane.conformance.history import History
 from isolane.conformance.verdict import Finding
 
 CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     tenancy.check,
+    discovery.check,
+    signals.check,
+    unowned.check,
     isolation.check,
     decay.check,
     recovery.check,
@@ -43,9 +55,15 @@ CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     environment.check,
     deadlines.check,
     backoff.check,
+    duplicates.check,
     replay.check,
+    order.check,
     destination.check,
     offsets.check,
+    commits.check,
+    ownership.check,
+    poison.check,
+    nothing.check,
     harness.check,
 )
 """Every checker there is."""

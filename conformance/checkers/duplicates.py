@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isolane.conformance.checkers.partitions import discovery_bound
+from isolane.conformance.checkers.partitions import discovery_bound, disturbances
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt, is_accepted
@@ -62,10 +62,9 @@ def check(history: History) -> list[Finding]:
 
 
 def _changes(history: History) -> list[float]:
-    """Return when members came or went, after the first had come, and when topics changed; sorted."""
-    first = next((event.at for event in history.events if event.kind == "process"), math.inf)
+    """Return the disturbances before the end."""
     end = next((event.at for event in history.events if (event.kind, event.name) == ("phase", "end")), math.inf)
-    return sorted(event.at for event in history.events if event.kind in {"process", "topic"} and first < event.at < end)
+    return [at for at in disturbances(history) if at < end]
 
 
 def _repeats(history: History) -> Iterator[Repeat]:

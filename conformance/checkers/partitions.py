@@ -53,8 +53,13 @@ def discovery_bound(history: History) -> float:
 
 
 def disturbances(history: History) -> list[float]:
-    """Return the times at which members came or went, or topics changed, so that partitions change hands; sorted."""
-    return sorted(event.at for event in history.events if event.kind in {"process", "topic"})
+    """Return the times at which members came or went, or topics changed, so that partitions change hands; sorted.
+
+    The first member's start is none: nobody had any partition before.
+    """
+    changes = sorted(event.at for event in history.events if event.kind in {"process", "topic"})
+    first = next((event.at for event in history.events if event.kind == "process"), math.inf)
+    return [at for at in changes if at > first]
 
 
 def _seconds(history: History, name: str) -> float:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from isolane.conformance.depth import DEPTHS, DepthName
-from isolane.conformance.scenarios import crash, isolation, outcomes
+from isolane.conformance.scenarios import crash, isolation, outcomes, ownership, records
 from isolane.conformance.scenarios.model import Scenario
 
-SCENARIOS: tuple[Scenario, ...] = (isolation.SCENARIO, crash.SCENARIO, outcomes.SCENARIO)
+SCENARIOS: tuple[Scenario, ...] = (
+    isolation.SCENARIO,
+    crash.SCENARIO,
+    outcomes.SCENARIO,
+    records.SCENARIO,
+    ownership.SCENARIO,
+)
 
 
 def judging(ids: Collection[str], depths: Collection[DepthName] = DEPTHS) -> tuple[Scenario, ...]:
