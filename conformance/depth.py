@@ -14,24 +14,23 @@ DEPTHS: tuple[DepthName, ...] = get_args(DepthName)
 class Depth:
     """Durations in seconds of a scenario's phases.
 
-    `control` and `fault` last that long; `push_back` is the time for each kind of push-back; `crashes` says
-    how often a member is killed; `outage` is how long a cluster takes nothing at all; `moves` how often
-    members come and go.
+    `control` and `slow` last that long; `brief` is the time for each of many kinds of faults; `crashes` says how often
+    a member is killed; `outage` is how long a cluster takes nothing at all; `moves` how often members come and go.
     """
 
     name: DepthName
     control: float
     slow: float
-    push_back: float
+    brief: float
     crashes: int
     outage: float
     moves: int
 
 
 _DEPTHS: dict[DepthName, Depth] = {
-    "smoke": Depth("smoke", control=6, slow=7, push_back=5, crashes=1, outage=10, moves=1),
-    "standard": Depth("standard", control=15, slow=60, push_back=15, crashes=3, outage=25, moves=3),
-    "soak": Depth("soak", control=60, slow=600, push_back=120, crashes=20, outage=660, moves=20),
+    "smoke": Depth("smoke", control=6, slow=7, brief=5, crashes=1, outage=10, moves=1),
+    "standard": Depth("standard", control=12, slow=60, brief=7, crashes=3, outage=25, moves=3),
+    "soak": Depth("soak", control=60, slow=600, brief=60, crashes=20, outage=660, moves=20),
 }
 
 

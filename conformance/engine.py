@@ -111,7 +111,7 @@ class Run:
         if scenario.name not in self._runs:
             failure = next((run.failure for run in self._runs.values() if run.failure), "")
             run = (
-                _not_run(scenario, failure)
+                _not_run(scenario, self._request.descriptor, failure)
                 if failure
                 else _lived(self._request, scenario, self._services, self._listener)
             )
@@ -151,18 +151,19 @@ def verify(request: Request, services: Services, listener: Listener) -> RunResul
     return run.result()
 
 
-def _not_run(scenario: Scenario, failure: str) -> ScenarioRun:
-    return ScenarioRun(scenario.name, scenario.name, scenario.judges, failure=f"not run: {failure}")
+def _not_run(scenario: Scenario, descriptor: Descriptor, failure: str) -> ScenarioRun:
+    return ScenarioRun(scenario.name, scenario.name, scenario.judged(descriptor), failure=f"not run: {failure}")
 
 
 def _lived(request: Request, scenario: Scenario, services: Services, listener: Listener) -> ScenarioRun:
     began = time.monotonic()
     failure, harness_failed = "", False
-    shape = scenario.shape(request.descriptor)
-    plan = Plan(scenario.name, scenario.judges, shape, request.depth, request.seed)
+    descriptor = scenario.adapt(request.descriptor)
+    judges = scenario.judged(descriptor)
+    plan = Plan(scenario.name, judges, scenario.shape(descriptor), request.depth, request.seed)
     folder = request.folder / scenario.name
     try:
-        with opened(plan, request.descriptor, services, folder, partial(_told, listener, scenario)) as world:
+        with opened(plan, descriptor, services, folder, partial(_told, listener, scenario)) as world:
             scenario.story(world, request.depth)
     except NoTrafficError as error:
         failure = str(error)
@@ -171,7 +172,7 @@ def _lived(request: Request, scenario: Scenario, services: Services, listener: L
     except (HarnessError, FixtureError) as error:
         failure, harness_failed = str(error), True
     seconds = round(time.monotonic() - began, 1)
-    return ScenarioRun(scenario.name, folder.name, scenario.judges, seconds, failure, harness_failed)
+    return ScenarioRun(scenario.name, folder.name, judges, seconds, failure, harness_failed)
 
 
 def _told(listener: Listener, scenario: Scenario, phase: str) -> None:

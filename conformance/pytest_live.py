@@ -102,14 +102,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test for each requirement of each scenario, in the order in which scenarios are run."""
     if "declared" in metafunc.fixturenames:
+        asked = metafunc.config.stash[_LIVE].request
         metafunc.parametrize(
             "declared",
             [
                 pytest.param(
                     Declared(name, scenario), id=f"{scenario.name}-{name}", marks=pytest.mark.requirement(name)
                 )
-                for scenario in metafunc.config.stash[_LIVE].request.scenarios
-                for name in scenario.judges
+                for scenario in asked.scenarios
+                for name in scenario.judged(asked.descriptor)
             ],
         )
 

@@ -55,7 +55,7 @@ def story(world: World, depth: Depth) -> None:
     world.await_backlog_of("a", timeout=world.patience)
     for name, script in PUSH_BACK.items():
         with world.fault("a", name, script):
-            world.run_for(depth.push_back)
+            world.run_for(depth.brief)
         world.phase(f"heal:{name}")
         world.await_backlog_of("a", timeout=world.patience)
     world.drain(timeout=world.patience)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from isolane.conformance.depth import DEPTHS, Depth, DepthName
 from isolane.conformance.shape import Shape
 from isolane.conformance.world import World
 from isolane.fixtures.implementations.descriptor import Descriptor
+
+
+def _as_it_is(descriptor: Descriptor) -> Descriptor:
+    return descriptor
+
+
+def _nothing(_descriptor: Descriptor) -> Collection[str]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +30,8 @@ class Scenario:
         shape: The tenants of its world for an implementation, which may lack what some of them would try.
         story: What is done to the world.
         depths: The depths at which it is run.
+        adapt: How an implementation is configured for it: its descriptor with other timing or limits.
+        untried: Which of the requirements cannot be tried with an implementation, though it does not lack a feature.
     """
 
     name: str
@@ -30,3 +40,10 @@ class Scenario:
     shape: Callable[[Descriptor], Shape]
     story: Callable[[World, Depth], None]
     depths: tuple[DepthName, ...] = DEPTHS
+    adapt: Callable[[Descriptor], Descriptor] = _as_it_is
+    untried: Callable[[Descriptor], Collection[str]] = _nothing
+
+    def judged(self, descriptor: Descriptor) -> tuple[str, ...]:
+        """The requirements that it declares to judge of an implementation."""
+        untried = self.untried(descriptor)
+        return tuple(each for each in self.judges if each not in untried)
