@@ -1,11 +1,12 @@
-"""The demo: the reference in its three modes, one after the other, meets the same load and the same slow cluster.
+"""The demo: the reference in its three modes, one after the other, meets the same load and the same slow clusters.
 
-Two tenants, and the one that falls sick has as many partitions as there are sending workers, so that each of its
-partitions may hold one. What comes out is histories, as of any scenario.
+Three tenants, two of which fall sick, one after the other: the first has few partitions, the second as many as there
+are sending workers, so that each of its partitions may hold one. What comes out is histories, as of any scenario.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,8 +29,12 @@ JUDGED = "ISO-1"
 """The requirement that says whether the healthy tenant felt the fault."""
 
 HEALTHY = "brisk"
-SICK = "sluggish"
-"""The two tenants."""
+NARROW = "narrow"
+WIDE = "wide"
+"""The tenants: one that stays healthy, and two that fall sick, with few partitions and with many."""
+
+FEW = 4
+"""Partitions of the narrow one: far fewer than there are sending workers."""
 
 RATE = 100.0
 """Records a second that each tenant is offered."""
@@ -38,16 +43,19 @@ WARM_UP = 3.0
 """Seconds of load before anything counts: connections are made, code is compiled."""
 
 CALM = 5.0
-"""Seconds of load that the fault is compared with."""
+"""Seconds of load that the faults are compared with."""
 
-FAULT = 12.0
-"""Seconds that the fault lasts: two requests one after the other, and a part of a third."""
+FAULT = 8.0
+"""Seconds that a fault lasts: a request, and most of a second one."""
 
 RECOVERY = 10.0
-"""Seconds that a backlog may take to go away before the demo goes on."""
+"""Seconds that a tenant's backlog may take to go away before the demo goes on."""
+
+HEALED = 5.0
+"""Seconds from a heal to the next fault, so that faults come at the same time in each mode."""
 
 AFTER = 2.0
-"""Seconds of load with the backlog gone, to show that all is as it was."""
+"""Seconds of load with the backlogs gone, at least: to show that all is as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,8 @@ MODES = (
     Mode(
         "reference-partition-workers",
         "A worker for each partition",
-        "Each partition has a worker of its own, so that none waits for another's records. They still feed one queue.",
+        "Each partition has a worker of its own, which hands over a flush and waits for its outcome, so that a "
+        "partition holds one sending worker at most. All still feed one queue.",
     ),
     Mode(
         "reference",
@@ -97,7 +106,7 @@ class Lived:
 
 
 def run(request: Request, services: Services, listener: Listener) -> Iterator[Lived]:
-    """Run the modes one after the other, each in a folder of its own below the request's; half a minute each.
+    """Run the modes one after the other, each in a folder of its own below the request's; 40 s each.
 
     Raises:
         HarnessError: The harness, or a service that it stands on, failed.
@@ -123,17 +132,18 @@ def _told(listener: Listener, mode: Mode, progress: Progress) -> None:
 
 
 def shape(known: Descriptor) -> Shape:
-    """Two tenants with the same load."""
+    """Three tenants with the same load."""
     return Shape(
         (
             TenantShape(HEALTHY, "healthy", partitions=2, rate=RATE),
-            TenantShape(SICK, "sick", partitions=known.limits.workers, rate=RATE),
+            TenantShape(NARROW, "sick", partitions=FEW, rate=RATE),
+            TenantShape(WIDE, "sick", partitions=known.limits.workers, rate=RATE),
         )
     )
 
 
 def story(world: World, _depth: Depth) -> None:
-    """Calm, one cluster slow, healed until nothing is left behind."""
+    """Calm; then one cluster slow, and healed until nothing is left behind; then another."""
     world.members.start()
     world.await_ready(timeout=world.patience)
     world.load_within(float("inf"))
@@ -141,17 +151,20 @@ def story(world: World, _depth: Depth) -> None:
     world.run_for(WARM_UP)
     world.phase("control")
     world.run_for(CALM)
-    with world.fault(SICK, "slow", Script(latency=SLOW)):
-        world.run_for(FAULT)
-    world.phase("heal:slow")
-    world.await_backlog_of(SICK, timeout=RECOVERY)
-    world.run_for(AFTER)
+    for sick in (NARROW, WIDE):
+        with world.fault(sick, f"slow-{sick}", Script(latency=SLOW)):
+            world.run_for(FAULT)
+        world.phase(f"heal:slow-{sick}")
+        until = time.monotonic() + HEALED
+        for tenant in (HEALTHY, NARROW, WIDE):
+            world.await_backlog_of(tenant, timeout=RECOVERY)
+        world.run_for(max(AFTER, until - time.monotonic()))
     world.drain(timeout=RECOVERY)
 
 
 SCENARIO = Scenario(
     name="demo",
-    title="one of two tenants' clusters is slow for a while",
+    title="one tenant's cluster is slow for a while, then another's",
     judges=(JUDGED, "DEL-1", "OFF-1", "TEN-2"),
     shape=shape,
     story=story,

@@ -1,4 +1,4 @@
-"""`isolane demo`: what one slow tenant does to another, in three ways to deliver."""
+"""`isolane demo`: what a slow tenant does to another, in three ways to deliver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = "demo.html"
 @click.option("--services", "choices", multiple=True, metavar="SERVICE=PLACE", help="kafka=external:HOST:PORT")
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/demo-TIME).")
 def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> None:
-    """Show what one slow tenant does to another, in a minute and a half.
+    """Show what a slow tenant does to another, in two minutes.
 
     The reference delivers in three modes, one after the other, the same load on a real Kafka: with one shared loop,
     with a worker for each partition, and with the limiter. Leaves a page with plots, and a folder for each mode.
@@ -49,8 +49,7 @@ def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> 
     page.write(demo_page.page(told, lived[-1].result, commands), asked.folder / PAGE)
     console = Console()
     for account in told:
-        console.print(account.sentence, soft_wrap=True, highlight=False, markup=False)
-        for warning in account.warnings:
-            console.print(f"Take with care: {warning}", soft_wrap=True, highlight=False, markup=False)
+        for line in (*account.sentences, *(f"Take with care: {warning}" for warning in account.warnings)):
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
         console.print()
     console.print(f"Page: {asked.folder / PAGE}", soft_wrap=True, highlight=False, markup=False)

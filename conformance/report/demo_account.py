@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
+from isolane.conformance.checkers.faults import PREFIX
 from isolane.conformance.demo import JUDGED, Lived, Mode
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault
@@ -21,35 +23,46 @@ STALL_CHANGED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """What is to be told of one fault that a mode lived through.
+
+    Attributes:
+        fault: The fault, and so the tenant that was sick.
+        effects: What it did to each tenant, by full name.
+        felt: What it did to the healthy one.
+        finding: Whether the healthy one felt it, as the suite judges.
+        sentence: What the mode brought, compared with the one before it.
+    """
+
+    fault: Fault
+    effects: dict[str, Effect]
+    felt: Effect
+    finding: Finding
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """What is to be told of one mode.
 
     Attributes:
         mode: The mode.
         history: What it lived through.
-        fault: The fault in it.
-        healthy: The full name of the tenant that was healthy.
-        sick: The full name of the other.
-        effects: What the fault did to each, by full name.
-        finding: Whether the healthy tenant felt it, as the suite judges.
-        sentence: What the mode brought, compared with the one before it.
+        healthy: The full name of the tenant that was healthy throughout.
+        trials: Its faults, in order.
         warnings: What else the suite found wrong.
     """
 
     mode: Mode
     history: History
-    fault: Fault
     healthy: str
-    sick: str
-    effects: dict[str, Effect]
-    finding: Finding
-    sentence: str
+    trials: tuple[Trial, ...]
     warnings: tuple[str, ...]
 
     @property
-    def effect(self) -> Effect:
-        """What the fault did to the healthy tenant."""
-        return self.effects[self.healthy]
+    def sentences(self) -> tuple[str, ...]:
+        """What the mode brought, a sentence for each fault."""
+        return tuple(trial.sentence for trial in self.trials)
 
 
 def accounts(modes: Iterable[Lived]) -> list[Account]:
@@ -78,21 +91,13 @@ def percent(part: float) -> str:
 
 def _account(lived: Lived, before: Account | None) -> Account:
     history = lived.history
-    fault = history.faults[0]
     healthy = next(tenant.name for tenant in history.meta.tenants if tenant.role == "healthy")
-    effects = {tenant.name: effect(history, tenant.name, fault) for tenant in history.meta.tenants}
-    finding = next(each for each in lived.result.findings if each.requirement == JUDGED)
-    names = short(history, healthy), short(history, fault.tenant)
-    brought = f"{lived.mode.name} {_verb(finding, effects[healthy], before, names)}"
+    told: Iterable[Trial | None] = before.trials if before else repeat(None)
     return Account(
         mode=lived.mode,
         history=history,
-        fault=fault,
         healthy=healthy,
-        sick=fault.tenant,
-        effects=effects,
-        finding=finding,
-        sentence=f"{brought}: {_figures(effects, healthy, before, names[0])}.",
+        trials=tuple(_trial(lived, fault, healthy, old) for fault, old in zip(history.faults, told, strict=False)),
         warnings=tuple(
             f"{each.requirement}: {each.summary}"
             for each in lived.result.findings
@@ -101,33 +106,42 @@ def _account(lived: Lived, before: Account | None) -> Account:
     )
 
 
-def _verb(finding: Finding, effect: Effect, before: Account | None, names: tuple[str, str]) -> str:
+def _trial(lived: Lived, fault: Fault, healthy: str, before: Trial | None) -> Trial:
+    history, judged = lived.history, (JUDGED, PREFIX + fault.name)
+    finding = next(each for each in lived.result.findings if (each.requirement, each.case) == judged)
+    effects = {tenant.name: effect(history, tenant.name, fault) for tenant in history.meta.tenants}
+    felt, recovery = effects[healthy], max(each.recovery for each in effects.values())
+    names = short(history, healthy), short(history, fault.tenant)
+    subject = lived.mode.name if fault is history.faults[0] else "It"
+    brought = f"{subject} {_verb(finding, felt, before, names)}"
+    return Trial(fault, effects, felt, finding, f"{brought}: {_figures(felt, recovery, before, names[0])}.")
+
+
+def _verb(finding: Finding, felt: Effect, before: Trial | None, names: tuple[str, str]) -> str:
     healthy, sick = names
     if finding.verdict is Verdict.INCONCLUSIVE:
-        return f"cannot be judged by this run ({finding.summary})"
-    if finding.verdict is Verdict.PASS:
-        still = "still " if before is not None and before.finding.verdict is Verdict.PASS else ""
-        return f"{still}isolates {healthy} from {sick}"
-    if before is None or before.finding.verdict is not Verdict.FAIL:
-        return f"drags {healthy} down with {sick}"
-    return _compared(effect, before.effect)
+        return f"cannot be judged with {sick} slow ({finding.summary})"
+    isolates = finding.verdict is Verdict.PASS
+    verb = f"isolates {healthy} from {sick}" if isolates else f"drags {healthy} down with {sick}"
+    if before is None or before.finding.verdict is not finding.verdict:
+        return verb
+    return f"still {verb}" if isolates else f"still {verb}, {_compared(felt, before.felt)}"
 
 
 def _compared(now: Effect, before: Effect) -> str:
     gains = [now.kept - before.kept >= RATE_CHANGED, now.stall <= (1 - STALL_CHANGED) * before.stall]
     losses = [before.kept - now.kept >= RATE_CHANGED, before.stall <= (1 - STALL_CHANGED) * now.stall]
     if any(gains) and any(losses):
-        return "shifts the harm"
+        return "in another way"
     if any(gains):
-        return "helps, and not enough"
-    return "makes it worse" if any(losses) else "alone changes little"
+        return "though less"
+    return "and more" if any(losses) else "as much as before"
 
 
-def _figures(effects: dict[str, Effect], healthy: str, before: Account | None, name: str) -> str:
-    now, recovery = effects[healthy], max(each.recovery for each in effects.values())
+def _figures(now: Effect, recovery: float, before: Trial | None, name: str) -> str:
     was = ("", "", "")
     if before is not None:
-        old = before.effect
+        old = before.felt
         was = (
             f" (before: {percent(old.kept)})",
             f" ({seconds(old.stall)})",

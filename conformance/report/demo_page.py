@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.demo import JUDGED
 from isolane.conformance.report import plots, series
-from isolane.conformance.report.demo_account import Account, percent, seconds
+from isolane.conformance.report.demo_account import Account, Trial, percent, seconds
 from isolane.conformance.report.effect import WORST, Effect
 from isolane.conformance.report.page import Page, Section, Table
 from isolane.conformance.report.plots import Axes, Curve, Plot
 from isolane.conformance.report.series import View
 from isolane.conformance.result import RunResult, suite_version
 
-TITLE = "One slow tenant, three ways to deliver"
+TITLE = "A slow tenant, three ways to deliver"
 
 ROOM = 2.5
 """How many times the offered rate has room in a plot; a backlog that is delivered at once goes far higher."""
@@ -43,79 +43,82 @@ def page(accounts: Sequence[Account], result: RunResult, commands: Mapping[str, 
 
 
 def _view(account: Account) -> View:
-    history = account.history
+    history, zero = account.history, account.trials[0].fault.began
     calm, drain = history.phase(CONTROL), history.phase("drain")
     return View(
-        zero=account.fault.began,
-        began=account.fault.began if calm is None else calm.began,
+        zero=zero,
+        began=zero if calm is None else calm.began,
         ended=history.last if drain is None else drain.began,
     )
 
 
 def _lead(account: Account) -> str:
-    healthy, sick = _names(account)
-    lasted = account.fault.ended - account.fault.began
-    latency = account.fault.script["latency"]
+    healthy, first = _name(account, account.healthy), account.trials[0].fault
+    sick = " and later that of ".join(_described(account, trial.fault.tenant) for trial in account.trials)
     return (
-        f"Two tenants are offered the same load, and for {lasted:.0f} seconds the Elasticsearch of one, {sick}, takes "
-        f"{latency:g} s for each request. The other's is healthy throughout: whatever {healthy} loses meanwhile, it "
-        "loses to the way in which its records are delivered."
+        f"{account.history.meta.bounds['workers']} sending workers serve tenants that are offered the same load. For "
+        f"{first.ended - first.began:.0f} seconds the Elasticsearch of {sick} takes {first.script['latency']:g} s for "
+        f"each request. That of {healthy} is healthy throughout: whatever {healthy} loses meanwhile, it loses to the "
+        "way in which its records are delivered."
     )
 
 
 def _overview(accounts: Sequence[Account]) -> Section:
-    healthy, _ = _names(accounts[0])
-    rows = tuple(
-        (
-            account.mode.name,
-            percent(account.effect.kept),
-            seconds(account.effect.stall),
-            seconds(account.effect.p99),
-            account.finding.verdict.value,
-        )
-        for account in accounts
-    )
+    first = accounts[0]
+    healthy = _name(first, first.healthy)
+    heading = ("", "kept of its calm rate", "longest stall", "p99 delay", f"isolated ({JUDGED})")
     return Section(
         title=f"What {healthy} felt",
-        says="",
-        tables=(
+        tables=tuple(
             Table(
-                f"{healthy} while the other tenant's cluster was slow",
-                ("", "kept of its calm rate", "longest stall", "p99 delay", f"isolated ({JUDGED})"),
-                rows,
-            ),
+                f"{healthy} while {_described(first, trials[0].fault.tenant)} was slow",
+                heading,
+                tuple(_felt(*each) for each in zip(accounts, trials, strict=True)),
+            )
+            for trials in zip(*(account.trials for account in accounts), strict=True)
         ),
+    )
+
+
+def _felt(account: Account, trial: Trial) -> tuple[str, ...]:
+    felt = trial.felt
+    return (
+        account.mode.name,
+        percent(felt.kept),
+        seconds(felt.stall),
+        seconds(felt.p99),
+        trial.finding.verdict.value,
     )
 
 
 def _section(account: Account, view: View, times: tuple[float, float]) -> Section:
-    healthy, sick = _names(account)
     return Section(
         title=account.mode.name,
-        says=account.sentence,
+        says=account.sentences,
         about=account.mode.about,
         plots=(_rates(account, view, times), _delays(account, view, times)),
-        tables=(
-            Table(
-                "Figures",
-                ("", healthy, sick),
-                _rows(account.effects[account.healthy], account.effects[account.sick]),
-            ),
-        ),
+        tables=(_table(account),),
         warnings=account.warnings,
     )
 
 
 def _rates(account: Account, view: View, times: tuple[float, float]) -> Plot:
-    history = account.history
-    healthy, sick = _names(account)
-    offered = series.offered_rate(history, account.healthy, view)
+    history, healthy = account.history, account.healthy
+    offered = series.offered_rate(history, healthy, view)
+    sick = zip((trial.fault.tenant for trial in account.trials), plots.SICK, strict=True)
     return plots.rates(
         "Records accepted a second",
         (
             Curve("offered to each", plots.OFFERED, offered, dashed=True),
-            Curve(f"{sick}, slow", plots.SICK, series.accepted_rate(history, account.sick, view)),
-            Curve(f"{healthy}, healthy", plots.HEALTHY, series.accepted_rate(history, account.healthy, view)),
+            *(
+                Curve(_described(account, tenant), colour, series.accepted_rate(history, tenant, view))
+                for tenant, colour in sick
+            ),
+            Curve(
+                f"{_described(account, healthy)}, healthy",
+                plots.HEALTHY,
+                series.accepted_rate(history, healthy, view),
+            ),
         ),
         series.shades(history, view),
         Axes(times, ROOM * max(rate or 0 for rate in offered.values)),
@@ -123,13 +126,23 @@ def _rates(account: Account, view: View, times: tuple[float, float]) -> Plot:
 
 
 def _delays(account: Account, view: View, times: tuple[float, float]) -> Plot:
-    healthy, _ = _names(account)
+    healthy = _name(account, account.healthy)
     return plots.delays(
         f"{healthy}'s longest delay, by when the record was due",
-        (Curve(f"{healthy}, healthy", plots.HEALTHY, series.delay(account.history, account.healthy, view)),),
+        (Curve(healthy, plots.HEALTHY, series.delay(account.history, account.healthy, view)),),
         series.shades(account.history, view),
         Axes(times, LEAST_DELAY_SHOWN),
     )
+
+
+def _table(account: Account) -> Table:
+    healthy = _name(account, account.healthy)
+    columns = {}
+    for trial in account.trials:
+        columns[f"{healthy}, {_name(account, trial.fault.tenant)} slow"] = trial.felt
+    for trial in account.trials:
+        columns[f"{_name(account, trial.fault.tenant)}, slow"] = trial.effects[trial.fault.tenant]
+    return Table("Figures", ("", *columns), _rows(*columns.values()))
 
 
 def _rows(*effects: Effect) -> tuple[tuple[str, ...], ...]:
@@ -157,5 +170,10 @@ def _facts(result: RunResult) -> dict[str, str]:
     }
 
 
-def _names(account: Account) -> tuple[str, str]:
-    return series.short(account.history, account.healthy), series.short(account.history, account.sick)
+def _described(account: Account, tenant: str) -> str:
+    partitions = sum(topic.partitions for topic in account.history.meta.topics if topic.tenant == tenant)
+    return f"{_name(account, tenant)} ({partitions} partitions)"
+
+
+def _name(account: Account, tenant: str) -> str:
+    return series.short(account.history, tenant)

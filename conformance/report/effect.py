@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from isolane.conformance.checkers import rates
+from isolane.conformance.checkers import faults, rates
 from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault, Phase, Produced
@@ -25,8 +25,8 @@ class Effect:
         calm_rate: Its rate before the fault.
         rate: Its rate during the fault.
         worst_rate: Its rate in the worst `WORST` seconds of the fault.
-        stall: The longest time, from the fault's onset until the load ended, in which records waited in Kafka and none
-            was accepted.
+        stall: The longest time, from the fault's onset until the next fault or the load's end, in which records waited
+            in Kafka and none was accepted.
         calm_p99: The delay that 1 % of the records due before the fault exceeded.
         p99: The delay that 1 % of the records due during the fault exceeded; infinity when those were never accepted.
         recovery: From the heal until all that was due before it was accepted; 0 when nothing was left then, infinity
@@ -81,7 +81,7 @@ def effect(history: History, tenant: str, fault: Fault) -> Effect:
         calm_rate=_rate(accepted, calm),
         rate=_rate(accepted, during),
         worst_rate=window.accepted / window.seconds,
-        stall=_stall(times, during.began, _load_ended(history)),
+        stall=_stall(times, during.began, _aftermath_ended(history, during)),
         calm_p99=rates.quantile(before, 0.99),
         p99=rates.quantile(meanwhile, 0.99),
         recovery=max(0.0, max(behind) - during.ended),
@@ -100,6 +100,11 @@ def _stall(times: list[tuple[Produced, float]], began: float, ended: float) -> f
     return rates.longest_gap(((record.acked, at) for record, at in times), began, ended).seconds
 
 
-def _load_ended(history: History) -> float:
-    drain = history.phase("drain")
-    return history.last if drain is None else drain.began
+def _aftermath_ended(history: History, during: Phase) -> float:
+    """Return when the next fault began, or the load ended: what waits from then on is not this fault's doing."""
+    ends = (
+        phase.began
+        for phase in history.phases
+        if phase.began >= during.ended and (phase.name == "drain" or faults.kind_of(phase) is not None)
+    )
+    return next(ends, history.last)

@@ -29,7 +29,7 @@ class Section:
 
     Attributes:
         title: Its title.
-        says: Its message, in a sentence.
+        says: Its message, a sentence each.
         about: What one should know to read it.
         plots: What shows it.
         tables: What shows it in figures.
@@ -37,7 +37,7 @@ class Section:
     """
 
     title: str
-    says: str
+    says: tuple[str, ...] = ()
     about: str = ""
     plots: tuple[Plot, ...] = ()
     tables: tuple[Table, ...] = ()

@@ -7,9 +7,8 @@ reader's colour scheme. The one module that imports plotly, which ships no types
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from plotly import offline
@@ -17,12 +16,9 @@ from plotly import offline
 from isolane.conformance.report.series import Series, Shade
 
 HEALTHY = "--healthy"
-SICK = "--sick"
+SICK = ("--sick-first", "--sick-second")
 OFFERED = "--offered"
 _INK, _FAINT, _RULE, _SHADE, _SURFACE = "--ink", "--faint", "--rule", "--shade", "--surface"
-
-_LABEL_HEIGHT, _LABEL_GAP = 14, 12
-"""Pixels from one label to the one below, and from a label to the curve that it stands beside."""
 
 _SHORTEST = 0.003
 """Seconds of delay below which differences are the harness's as much as the implementation's."""
@@ -47,7 +43,7 @@ class Axes:
 
     Attributes:
         times: First and last second.
-        top: The largest value that has room. Higher ones leave the plot, and a label says how high they went.
+        top: The largest value that has room. Higher ones leave the plot, and its title says how high they went.
     """
 
     times: tuple[float, float]
@@ -79,9 +75,11 @@ def library() -> str:
 
 def rates(title: str, curves: Sequence[Curve], shades: Sequence[Shade], axes: Axes) -> Plot:
     """Plot rates in records a second over time, faults shaded."""
+    highest = max((value or 0 for curve in curves for value in curve.series.values), default=0)
+    if highest > axes.top:
+        title = f"{title}; peaks reach {highest:,.0f}"
     layout = _layout(shades, axes.times)
     layout["yaxis"] |= {"range": [0, axes.top], "nticks": 6}
-    layout["annotations"] += _peaks(curves, axes)
     return Plot(title, {"data": _traces(curves, "%{y:,.0f}/s", "hvh"), "layout": layout}, 230, _keys(curves))
 
 
@@ -112,7 +110,7 @@ def _traces(curves: Sequence[Curve], value: str, shape: str) -> list[dict[str, A
             "y": curve.series.values,
             "line": {"color": curve.colour, "width": 1.25, "dash": "4px,4px"}
             if curve.dashed
-            else {"color": curve.colour, "width": 2 + 2 * (len(curves) - number), "shape": shape},
+            else {"color": curve.colour, "width": 2 + 1.5 * (len(curves) - number), "shape": shape},
             "hovertemplate": f"{value}<extra>%{{fullData.name}}</extra>",
         }
         for number, curve in enumerate(curves, start=1)
@@ -175,27 +173,5 @@ def _label(shade: Shade) -> dict[str, Any]:
         "y": 1,
         "yanchor": "bottom",
         "showarrow": False,
-        "font": {"color": _FAINT},
+        "font": {"color": _FAINT, "size": 11},
     }
-
-
-def _peaks(curves: Sequence[Curve], axes: Axes) -> Iterator[dict[str, Any]]:
-    """Yield a label beside each stretch in which a curve leaves the plot: its highest value."""
-    middle = sum(axes.times) / 2
-    for line, curve in enumerate(curve for curve in curves if not curve.dashed):
-        points = zip(curve.series.times, curve.series.values, strict=True)
-        for above, stretch in groupby(points, lambda point: (point[1] or 0) > axes.top):
-            if above:
-                times, values = zip(*stretch, strict=True)
-                early = times[0] < middle
-                yield {
-                    "text": f"↑ {max(values):,.0f}/s" if early else f"{max(values):,.0f}/s ↑",
-                    "x": times[-1] if early else times[0],
-                    "xanchor": "left" if early else "right",
-                    "xshift": _LABEL_GAP if early else -_LABEL_GAP,
-                    "y": axes.top,
-                    "yanchor": "top",
-                    "yshift": -line * _LABEL_HEIGHT,
-                    "showarrow": False,
-                    "font": {"color": curve.colour},
-                }

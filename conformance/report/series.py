@@ -114,4 +114,4 @@ def shades(history: History, view: View) -> tuple[Shade, ...]:
 def _in_words(history: History, fault: Fault) -> str:
     tenant = short(history, fault.tenant)
     latency = fault.script.get("latency")
-    return f"{tenant}: {fault.name}" if latency is None else f"{tenant} takes {latency:g} s a request"
+    return f"{tenant}: {fault.name}" if latency is None else f"{tenant}: {latency:g} s/request"

@@ -20,29 +20,35 @@ from isolane.conformance.selftest.conformance.results import result
 from isolane.conformance.verdict import ExitCode
 from isolane.fixtures.implementations import descriptor
 
-RATE = 20
-WARM_UP, CALM, ONSET, HEAL, DRAIN, END = 98, 100, 105, 117, 123, 125
+RATE = 10
+WARM_UP, CALM, ONSET, HEAL, AGAIN, HEALED, DRAIN, END = 98, 100, 105, 117, 123, 131, 134, 136
+SICK = (("sick", ONSET, HEAL), ("ill", AGAIN, HEALED))
 
 
 def made(*, stalls: tuple[tuple[float, float], ...] = (), bites: bool = True) -> Story:
     """A mode's story: the healthy tenant's records wait from the begin of each stall to its end.
 
-    The sick tenant's wait from the onset until a second after the heal.
+    Those of each sick tenant wait from its onset until a second after its heal.
     """
-    told = story(healthy=1)
+    told = story(healthy=2)
+    told.meta["tenants"][2] |= {"name": "ill", "role": "sick"}
+    told.meta["topics"][2]["tenant"] = "ill"
     told.phase("warm-up", WARM_UP)
     told.phase("control", CALM)
-    told.fault("slow", "sick", ONSET, HEAL)
-    told.events[-2]["script"] = {"latency": 5.0}
-    for name, at in (("heal:slow", HEAL), ("drain", DRAIN), ("end", END)):
-        told.phase(name, at)
+    for tenant, began, ended in SICK:
+        told.fault(f"slow-{tenant}", tenant, began, ended)
+        told.events[-2]["script"] = {"latency": 5.0}
+        told.phase(f"heal:slow-{tenant}", ended)
+        if bites:
+            told.attempt(tenant, [None], began + 1, took=5)
+    told.phase("drain", DRAIN)
+    told.phase("end", END)
     for number in range((DRAIN - WARM_UP) * RATE):
         due = WARM_UP + number / RATE
         waits = [ended - due for began, ended in stalls if began <= due < ended]
         told.deliver("h0", due, delay=max(waits, default=0) + 0.05)
-        told.deliver("sick", due, delay=HEAL + 1 - due if ONSET <= due < HEAL else 0.05)
-    if bites:
-        told.attempt("sick", [None], ONSET + 1, took=5)
+        for tenant, began, ended in SICK:
+            told.deliver(tenant, due, delay=ended + 1 - due if began <= due < ended else 0.05)
     return told
 
 
@@ -84,6 +90,18 @@ def test_figures_of_a_tenant_that_was_stalled(tmp_path: Path) -> None:
     assert felt.recovery == pytest.approx(3.05)
 
 
+def test_figures_are_those_of_one_fault(tmp_path: Path) -> None:
+    """What a second fault does is not counted with the first, and the calm is that before both."""
+    history = history_of(tmp_path, made(stalls=((AGAIN, HEALED + 1),)))
+    first, second = (effect(history, "h0", fault) for fault in history.faults)
+    assert first.kept == pytest.approx(1, abs=0.02)
+    assert first.stall < 0.1
+    assert second.kept == pytest.approx(0, abs=0.02)
+    assert second.stall == pytest.approx(9, abs=0.1)
+    assert second.recovery == pytest.approx(1.05)
+    assert first.calm_rate == second.calm_rate == pytest.approx(RATE, abs=1)
+
+
 def test_figures_of_a_tenant_that_was_given_up(tmp_path: Path) -> None:
     """What is never accepted has an endless delay and never recovers."""
     told = made()
@@ -114,26 +132,36 @@ def test_without_a_calm_there_is_nothing_to_measure(tmp_path: Path) -> None:
 def test_a_sentence_says_what_the_history_shows(tmp_path: Path) -> None:
     """A mode that stalls the healthy tenant is told so with its figures, and so is one that does not."""
     stalled, isolated = told_of(tmp_path, made(stalls=((ONSET, HEAL),)), made())
-    assert stalled.sentence == (
+    assert stalled.sentences[0] == (
         "A drags h0 down with sick: h0 kept 0 % of its calm rate, its longest stall was 12.0 s, its p99 delay 12.0 s, "
         "and all backlog was gone 1.0 s after the heal."
     )
-    assert isolated.sentence == (
+    assert isolated.sentences[0] == (
         "B isolates h0 from sick: h0 kept 100 % of its calm rate (before: 0 %), its longest stall was 0.05 s (12.0 s), "
         "its p99 delay 0.05 s (12.0 s), and all backlog was gone 1.0 s after the heal."
     )
 
 
+def test_each_fault_has_its_own_sentence(tmp_path: Path) -> None:
+    """A mode may isolate from one tenant and not from another; each is compared with the same fault before."""
+    both = ((ONSET, HEAL), (AGAIN, HEALED))
+    told = told_of(tmp_path, made(stalls=both), made(stalls=((AGAIN, HEALED - 3),)), made())
+    assert [[sentence.partition(":")[0] for sentence in account.sentences] for account in told] == [
+        ["A drags h0 down with sick", "It drags h0 down with ill"],
+        ["B isolates h0 from sick", "It still drags h0 down with ill, though less"],
+        ["C still isolates h0 from sick", "It isolates h0 from ill"],
+    ]
+    assert "its longest stall was 5.0 s (8.0 s)" in told[1].sentences[1]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        (((ONSET, HEAL),), ((ONSET, HEAL + 1),), "B alone changes little"),
-        (((ONSET, HEAL),), ((ONSET, ONSET + 5),), "B helps, and not enough"),
-        (((ONSET, ONSET + 5),), ((ONSET, HEAL + 2),), "B makes it worse"),
-        (((ONSET + 8, HEAL + 4),), ((ONSET, ONSET + 3), (ONSET + 5, HEAL + 4)), "B makes it worse"),
-        (((ONSET + 8, HEAL + 4),), ((ONSET, ONSET + 5.5), (ONSET + 6.5, HEAL)), "B shifts the harm"),
-        ((), ((ONSET, HEAL),), "B drags h0 down with sick"),
-        ((), (), "B still isolates h0 from sick"),
+        (((ONSET, HEAL),), ((ONSET, HEAL + 1),), ", as much as before"),
+        (((ONSET, HEAL),), ((ONSET, ONSET + 5),), ", though less"),
+        (((ONSET, ONSET + 5),), ((ONSET, HEAL + 2),), ", and more"),
+        (((ONSET + 8, HEAL + 4),), ((ONSET, ONSET + 3), (ONSET + 5, HEAL + 4)), ", and more"),
+        (((ONSET + 8, HEAL + 4),), ((ONSET, ONSET + 5.5), (ONSET + 6.5, HEAL)), ", in another way"),
     ],
 )
 def test_a_mode_is_compared_with_the_one_before(
@@ -144,14 +172,20 @@ def test_a_mode_is_compared_with_the_one_before(
 ) -> None:
     """What a change brought depends on both modes' rates and stalls."""
     _, account = told_of(tmp_path, made(stalls=first), made(stalls=second))
-    assert account.sentence.startswith(f"{said}: ")
+    assert account.sentences[0].startswith(f"B still drags h0 down with sick{said}: ")
+
+
+def test_a_mode_may_be_worse_than_the_one_before(tmp_path: Path) -> None:
+    """One that does harm where the one before did none has done it by itself."""
+    _, account = told_of(tmp_path, made(), made(stalls=((ONSET, HEAL),)))
+    assert account.sentences[0].startswith("B drags h0 down with sick: h0 kept 0 % of its calm rate (before: 100 %)")
 
 
 def test_a_fault_that_did_not_bite_proves_nothing(tmp_path: Path) -> None:
     """A mode that no fault reached is not said to isolate."""
     (account,) = told_of(tmp_path, made(bites=False))
-    assert account.sentence.startswith("A cannot be judged by this run (")
-    assert "did not bite" in account.sentence
+    assert account.sentences[0].startswith("A cannot be judged with sick slow (")
+    assert "did not bite" in account.sentences[0]
 
 
 def test_what_else_is_wrong_is_told(tmp_path: Path) -> None:
@@ -167,7 +201,8 @@ def test_what_else_is_wrong_is_told(tmp_path: Path) -> None:
 
 def test_the_page_shows_each_mode_on_the_same_axes(tmp_path: Path) -> None:
     """A section for each mode with its sentence, plots and figures; all plots begin and end together."""
-    told = told_of(tmp_path, made(stalls=((ONSET, HEAL),)), made(stalls=((ONSET, ONSET + 5),)), made())
+    both = ((ONSET, HEAL), (AGAIN, HEALED))
+    told = told_of(tmp_path, made(stalls=both), made(stalls=((AGAIN, HEALED),)), made())
     made_on = replace(
         result(),
         services={"kafka": "Apache Kafka", "elasticsearch": "scripted"},
@@ -175,13 +210,17 @@ def test_the_page_shows_each_mode_on_the_same_axes(tmp_path: Path) -> None:
     )
     shown = demo_page.page(told, made_on, {"Run it again": "isolane demo --seed 7"})
     overview, *modes = shown.sections
-    assert [row[:3] for row in overview.tables[0].rows] == [
-        ("A", "0 %", "12.0 s"),
-        ("B", "100 %", "5.0 s"),
-        ("C", "100 %", "0.05 s"),
+    assert [[(row[0], row[2], row[-1]) for row in table.rows] for table in overview.tables] == [
+        [("A", "12.0 s", "fail"), ("B", "0.05 s", "pass"), ("C", "0.05 s", "pass")],
+        [("A", "8.0 s", "fail"), ("B", "8.0 s", "fail"), ("C", "0.05 s", "pass")],
     ]
-    assert [row[-1] for row in overview.tables[0].rows] == ["fail", "fail", "pass"]
-    assert [section.says for section in modes] == [account.sentence for account in told]
+    assert [section.says for section in modes] == [account.sentences for account in told]
+    figures = modes[1].tables[0]
+    assert figures.columns == ("", "h0, sick slow", "h0, ill slow", "sick, slow", "ill, slow")
+    assert next(row for row in figures.rows if row[0] == "longest stall")[1:] == ("0.05 s", "8.0 s", "12.0 s", "8.0 s")
+    for section in modes:
+        shades = section.plots[0].figure["layout"]["shapes"]
+        assert [(shade["x0"], shade["x1"]) for shade in shades] == [(0, HEAL - ONSET), (AGAIN - ONSET, HEALED - ONSET)]
     for number in (0, 1):
         ranges = {
             str([section.plots[number].figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
@@ -189,17 +228,18 @@ def test_the_page_shows_each_mode_on_the_same_axes(tmp_path: Path) -> None:
         }
         assert len(ranges) == 1
     text = page.render(shown)
-    for fact in ("riscv64", "3.11.2", "2026-01-02T03:04:05+00:00", "h0, healthy", "sick takes 5 s a request"):
+    for fact in ("riscv64", "3.11.2", "2026-01-02T03:04:05+00:00", "h0 (2 partitions), healthy", "sick: 5 s/request"):
         assert fact in text
 
 
-def test_the_sick_tenant_can_hold_every_worker() -> None:
-    """It has as many partitions as there are sending workers, in each mode, and both have the same load."""
+def test_one_sick_tenant_can_hold_every_worker() -> None:
+    """It has as many partitions as there are sending workers; the other, of the same load, leaves most of them free."""
     for mode in demo.MODES:
         known = descriptor.find(mode.implementation)
-        tenants = {tenant.role: tenant for tenant in demo.shape(known).tenants}
-        assert tenants["sick"].partitions == known.limits.workers
-        assert tenants["sick"].rate == tenants["healthy"].rate
+        tenants = {tenant.name: tenant for tenant in demo.shape(known).tenants}
+        assert tenants[demo.WIDE].partitions == known.limits.workers
+        assert tenants[demo.NARROW].partitions + tenants[demo.HEALTHY].partitions <= known.limits.workers / 2
+        assert len({tenant.rate for tenant in tenants.values()}) == 1
 
 
 @pytest.mark.parametrize(

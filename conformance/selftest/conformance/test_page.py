@@ -17,7 +17,7 @@ from isolane.conformance.report.series import Series, Shade
 
 CURVE = Curve("brisk", plots.HEALTHY, Series((0.25, 0.75, 1.25), (100.0, None, 2710.0)))
 DASHED = Curve("offered", plots.OFFERED, Series((0.0, 1.5), (98.7, 98.7)), dashed=True)
-SHADES = (Shade(0.5, 1.0, "sluggish takes 5 s a request"),)
+SHADES = (Shade(0.5, 1.0, "narrow: 5 s/request"),)
 AXES = Axes((0, 1.5), 250)
 
 
@@ -55,7 +55,7 @@ def whole() -> Page:
     """A page with two plots and a table."""
     section = Section(
         "One shared loop",
-        "It stood still.",
+        ("It stood still.", "Then it moved."),
         about="How it works.",
         plots=(
             plots.rates("Records accepted a second", (DASHED, CURVE), SHADES, AXES),
@@ -93,20 +93,27 @@ def test_a_page_says_in_text_what_plots_show() -> None:
     """Each plot has a caption, a label for who cannot see it, and a key; figures are in tables with headings."""
     reader = Reader(page.render(whole()))
     labels = [attributes["aria-label"] for tag, attributes in reader.tags if attributes.get("role") == "img"]
-    assert labels == ["Records accepted a second", "Longest delay"]
+    assert labels == ["Records accepted a second; peaks reach 2,710", "Longest delay"]
     assert [tag for tag, _ in reader.tags].count("figcaption") == 2
     text = "".join(text for _, text in reader.inside)
-    for said in ("It stood still.", "How it works.", "the harness was starved", "98.7", "isolane demo --seed 7"):
+    for said in (
+        "It stood still.",
+        "Then it moved.",
+        "How it works.",
+        "the harness was starved",
+        "98.7",
+        "isolane demo --seed 7",
+    ):
         assert said in text
 
 
 def test_what_a_page_is_given_is_escaped() -> None:
     """Names cannot add elements, neither as text nor inside the data of a plot."""
     evil = "</script><img src=x onerror=alert(1)>"
-    curve = Curve(evil, plots.SICK, Series((0.0,), (1.0,)))
-    section = Section(evil, evil, evil, (plots.rates(evil, (curve,), (Shade(0, 1, evil),), AXES),), warnings=(evil,))
+    curve = Curve(evil, plots.HEALTHY, Series((0.0,), (1.0,)))
+    section = Section(evil, (evil,), evil, (plots.rates(evil, (curve,), (Shade(0, 1, evil),), AXES),), warnings=(evil,))
     table = Table(evil, ("", evil), ((evil, evil),))
-    text = page.render(Page(evil, evil, (section, Section(evil, "", tables=(table,))), {evil: evil}, {evil: evil}))
+    text = page.render(Page(evil, evil, (section, Section(evil, tables=(table,))), {evil: evil}, {evil: evil}))
     assert "img" not in [tag for tag, _ in Reader(text).tags]
     assert figures(text)[0]["data"][0]["name"] == evil
 
@@ -114,31 +121,28 @@ def test_what_a_page_is_given_is_escaped() -> None:
 @pytest.mark.parametrize("plot", whole().sections[0].plots, ids=["rates", "delays"])
 def test_plotly_knows_every_part_of_a_plot(plot: plots.Plot) -> None:
     """A figure says nothing that Plotly would pass over in silence: each attribute exists and takes its value."""
-    text = re.sub(r'"--[a-z]+"', '"#123456"', json.dumps(plot.figure))
+    text = re.sub(r'"--[a-z-]+"', '"#123456"', json.dumps(plot.figure))
     plotly.graph_objects.Figure(json.loads(text))
 
 
 def test_every_colour_is_one_of_the_page() -> None:
     """A colour that the page does not define, under light and under dark, would be drawn black."""
     text = page.render(whole())
-    used = set(re.findall(r'"(--[a-z]+)"', json.dumps(figures(text))))
+    used = set(re.findall(r'"(--[a-z-]+)"', json.dumps(figures(text))))
     assert used >= {plots.HEALTHY, plots.OFFERED}
-    for name in used | {plots.SICK}:
+    for name in used | {*plots.SICK}:
         assert len(re.findall(rf"{name}: #[0-9a-f]{{6}};", text)) == 2
 
 
-def test_what_leaves_a_plot_is_labelled_with_its_height() -> None:
-    """A peak above the axis is not lost: its highest value stands beside it. What stays below has no label."""
-    (label,) = [
-        each for each in plots.rates("", (DASHED, CURVE), (), AXES).figure["layout"]["annotations"] if "y" in each
-    ]
-    assert label["text"] == "2,710/s ↑"
+def test_a_title_says_how_high_a_plot_was_left() -> None:
+    """A peak above the axis is not lost: the highest value is in the title. What stays below is not."""
+    assert plots.rates("Records", (DASHED, CURVE), (), AXES).title == "Records; peaks reach 2,710"
     calm = Curve("brisk", plots.HEALTHY, Series((0.25,), (250.0,)))
-    assert plots.rates("", (calm,), (), AXES).figure["layout"]["annotations"] == []
+    assert plots.rates("Records", (calm,), (), AXES).title == "Records"
 
 
 def test_faults_are_shaded_and_named() -> None:
     """The shade has the fault's times, and its label begins where it does."""
     layout = plots.rates("", (CURVE,), SHADES, Axes((0, 1.5), 3000)).figure["layout"]
     assert [(shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [(0.5, 1.0)]
-    assert [(label["x"], label["text"]) for label in layout["annotations"]] == [(0.5, "sluggish takes 5 s a request")]
+    assert [(label["x"], label["text"]) for label in layout["annotations"]] == [(0.5, "narrow: 5 s/request")]

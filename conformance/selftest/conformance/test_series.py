@@ -91,7 +91,7 @@ def test_faults_are_shaded_as_far_as_they_are_in_view(tmp_path: Path) -> None:
     history = told.load(tmp_path)
     assert history.faults[1].ended == math.inf
     view = View(zero=110, began=109, ended=113)
-    assert series.shades(history, view) == (Shade(0, 3, "sick takes 5 s a request"), Shade(2, 3, "h0: refuse"))
+    assert series.shades(history, view) == (Shade(0, 3, "sick: 5 s/request"), Shade(2, 3, "h0: refuse"))
     assert series.shades(history, View(zero=110, began=100, ended=109)) == ()
 
 
