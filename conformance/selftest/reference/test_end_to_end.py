@@ -1,0 +1,203 @@
+"""The reference as a process, between a real Kafka and scripted clusters."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from typing import TYPE_CHECKING, Any, get_args
+
+import orjson
+import pytest
+import yaml
+from kafka import KafkaAdminClient, KafkaProducer
+
+from isolane.conformance.selftest.reference.fakes import eventually
+from isolane.fixtures.cluster import Script, ScriptedClusters
+from isolane.fixtures.payloads import value
+from isolane.fixtures.processes import Process, free_ports
+from isolane.fixtures.services import Kafka
+from isolane.reference.config import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODES = get_args(Mode)
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """One broker for all tests here; each has tenants and a group of its own."""
+    with Kafka.native(tmp_path_factory.mktemp("kafka")) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedClusters]:
+    """One server for the clusters of all tests here."""
+    with ScriptedClusters.start(tmp_path_factory.mktemp("clusters")) as clusters:
+        yield clusters
+
+
+class Bench:
+    """Two tenants, their topics and clusters, and the reference as a process that serves them."""
+
+    def __init__(self, folder: Path, kafka: Kafka, clusters: ScriptedClusters, **partition_processing: object) -> None:
+        """Make the topics and the configuration; the process is not started."""
+        self.run = uuid.uuid4().hex[:6]
+        self.folder = folder
+        self.kafka = kafka
+        self.clusters = clusters
+        self.well, self.sick = f"well{self.run}", f"sick{self.run}"
+        endpoints = {tenant: clusters.add(tenant) for tenant in (self.well, self.sick)}
+        self.produced: dict[str, int] = dict.fromkeys(endpoints, 0)
+        self.config: dict[str, Any] = {
+            "kafka": {
+                "brokers": [kafka.bootstrap],
+                "topics": [rf"^managed_otlp\.logs\..+{self.run}"],
+                "group_id": self.run,
+                "session_timeout": "6s",
+                "heartbeat_interval": "1s",
+                "autocommit": {"interval": "200ms"},
+                "partition_processing": partition_processing,
+            },
+            "tenants": {
+                tenant: {"topics": [self.topic(tenant)], "elasticsearch": {"endpoints": [endpoint]}}
+                for tenant, endpoint in endpoints.items()
+            },
+        }
+        admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+        admin.create_topics({self.topic(tenant): {"num_partitions": 2} for tenant in endpoints}, wait_for_metadata=True)
+        admin.close()
+
+    def topic(self, tenant: str) -> str:
+        """Return the topic of a tenant."""
+        return f"managed_otlp.logs.{tenant}"
+
+    def start(self) -> Process:
+        """Start the reference."""
+        return start(self.folder, self.config)
+
+    def produce(self, tenant: str, number: int) -> None:
+        """Produce records of two items each, to both partitions in turn."""
+        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap, linger_ms=5)
+        for _ in range(number):
+            count = self.produced[tenant]
+            tokens = [f"isotok{count:020x}{item:04x}" for item in range(2)]
+            producer.send(self.topic(tenant), value("otlp_proto", "logs", tokens), partition=count % 2)
+            self.produced[tenant] += 1
+        producer.close()
+
+    def await_delivery(self, tenant: str) -> None:
+        """Wait until the tenant's cluster has a document for each item that was produced."""
+        eventually(lambda: self.documents(tenant) == 2 * self.produced[tenant], timeout=60)
+
+    def documents(self, tenant: str) -> int:
+        """Return how many documents the tenant's cluster has."""
+        return self.clusters.counters(tenant)["documents"]
+
+    def committed(self, tenant: str) -> int:
+        """Return the sum of the committed offsets of a tenant's partitions."""
+        admin = KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap)
+        offsets = admin.list_group_offsets(self.run)[self.run]
+        admin.close()
+        return sum(entry.offset for place, entry in offsets.items() if place.topic == self.topic(tenant))
+
+
+def start(folder: Path, config: object) -> Process:
+    """Start the reference with a configuration."""
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(config))
+    argv = [sys.executable, "-m", "isolane.reference", "--config", str(path)]
+    return Process.start(argv, log=folder / "reference.log", name="reference")
+
+
+def events(process: Process) -> list[str]:
+    """Return the events that a process has told."""
+    return [orjson.loads(line)["event"] for line in process.log.read_bytes().splitlines() if line.startswith(b"{")]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, kafka: Kafka, clusters: ScriptedClusters) -> Bench:
+    """A bench in the mode that isolates."""
+    return Bench(tmp_path, kafka, clusters)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("mode", MODES)
+def test_delivers_commits_and_stops(tmp_path: Path, kafka: Kafka, clusters: ScriptedClusters, mode: Mode) -> None:
+    """TEN-2, OFF-4, LIF-2: in each mode everything arrives once, is committed, and SIGTERM ends it with exit code 0."""
+    bench = Bench(tmp_path, kafka, clusters, mode=mode)
+    bench.produce(bench.well, 300)
+    with bench.start() as process:
+        bench.produce(bench.sick, 20)
+        for tenant in (bench.well, bench.sick):
+            bench.await_delivery(tenant)
+        eventually(lambda: bench.committed(bench.well) == 300)
+        bench.produce(bench.well, 50)
+        bench.await_delivery(bench.well)
+        assert process.stop(20) == 0
+        assert events(process)[-1] == "stopped"
+    assert bench.committed(bench.well) == 350
+    assert bench.committed(bench.sick) == 20
+
+
+@pytest.mark.services
+def test_a_slow_cluster_delays_only_its_own_tenant(bench: Bench) -> None:
+    """ISO-1, OFF-1: while one cluster takes a minute for a request the other's records pass, and SIGTERM works."""
+    bench.clusters.script(bench.sick, Script(latency=60))
+    with bench.start() as process:
+        bench.produce(bench.sick, 200)
+        for _ in range(5):
+            bench.produce(bench.well, 20)
+            bench.await_delivery(bench.well)
+        assert bench.documents(bench.sick) == 0
+        assert process.stop(20) == 0
+    assert bench.committed(bench.well) == 100
+    assert bench.committed(bench.sick) == 0
+
+
+@pytest.mark.services
+def test_a_killed_process_loses_nothing(bench: Bench) -> None:
+    """DEL-1: after SIGKILL in the middle of deliveries the next process delivers whatever is missing."""
+    bench.clusters.script(bench.sick, Script(status=503))
+    with bench.start() as process:
+        bench.produce(bench.sick, 100)
+        bench.produce(bench.well, 500)
+        eventually(lambda: bench.documents(bench.well) > 100, timeout=60)
+        process.kill()
+    bench.clusters.script(bench.sick)
+    with bench.start() as process:
+        for tenant in (bench.well, bench.sick):
+            bench.await_delivery(tenant)
+        assert process.stop(20) == 0
+    assert bench.committed(bench.well) == 500
+
+
+@pytest.mark.services
+def test_trouble_that_does_not_pass_ends_the_process(bench: Bench) -> None:
+    """A thread that ends ends the program: never a process that holds its partitions and does nothing."""
+    bench.config["kafka"]["session_timeout"] = "24h"  # more than a broker allows
+    with bench.start() as process:
+        assert process.wait(60) == 1
+        assert events(process)[-1] == "crashed"
+
+
+@pytest.mark.services
+def test_sigterm_works_before_kafka_is_there(tmp_path: Path) -> None:
+    """LIF-2, LIF-4: with no broker the process waits, and SIGTERM ends it."""
+    (port,) = free_ports(1)
+    tenants = {"a": {"topics": ["^a$"], "elasticsearch": {"endpoints": ["http://127.0.0.1:1"]}}}
+    config = {"kafka": {"brokers": [f"127.0.0.1:{port}"], "topics": ["^a$"], "revoke_grace": "1s"}, "tenants": tenants}
+    with start(tmp_path, config) as process:
+        eventually(lambda: "started" in events(process))
+        assert process.stop(20) == 0
+
+
+def test_a_wrong_configuration_is_refused(tmp_path: Path) -> None:
+    """OPS-2: it names the field, with exit code 2, and without a traceback."""
+    with start(tmp_path, {"tenants": {}, "kafka": {"brokers": []}}) as process:
+        assert process.wait(60) == 2
+    lines = process.tail(10)
+    assert any(line.startswith("kafka.brokers: ") for line in lines)
+    assert not any("Traceback" in line for line in lines)
