@@ -24,7 +24,7 @@ GROWTH = 2.0
 """How many times an earlier wait some later one must be: two doublings allow for jitter and for waiting for a turn."""
 
 TOO_SOON = 0.5
-"""The part of the first waits that later ones must reach."""
+"""The part of the shortest early wait that later ones must reach."""
 
 SAMPLES = 5
 """Waits after the same number of refusals, of different requests, that it takes to see whether they spread."""
@@ -101,7 +101,7 @@ def _backs_off(history: History, fault: Fault) -> Finding:
     }
     everyone = cases.records(history, (wait.token for wait in found))
     if hasty:
-        what = "records tried again sooner than after their first refusal"
+        what = "records tried again sooner than after their first refusals"
         return judge.fails(what, cases.records(history, (wait.token for wait in hasty)), figures)
     if max(medians, default=0) < FEWEST:
         return judge.doubts(f"no item was refused {FEWEST} times in a row and tried again each time", figures)
@@ -131,12 +131,12 @@ def _growth(medians: Mapping[int, float]) -> float:
 
 
 def _hasty(found: Sequence[Wait]) -> list[Wait]:
-    """Return the waits after several refusals that were shorter than a part of the shortest after one.
+    """Return the waits after three refusals or more that were shorter than a part of the shortest before.
 
     The shortest, because waiting for a turn makes any longer, and none shorter.
     """
-    first = min((wait.seconds for wait in found if wait.number == 1), default=0.0)
-    return [wait for wait in found if wait.number > 1 and wait.seconds < TOO_SOON * first]
+    shortest = min((wait.seconds for wait in found if wait.number < FEWEST), default=0.0)
+    return [wait for wait in found if wait.number >= FEWEST and wait.seconds < TOO_SOON * shortest]
 
 
 def _spread(found: Sequence[Wait]) -> float | None:

@@ -2,8 +2,8 @@
 
 Since one tenant is one cluster, all of it happens in one world: mixed and broken bulk replies (field bugs FB-03 and
 FB-13), culprits in requests that are refused as a whole (FB-41, FB-42), errors of the environment (FB-02), an outage
-without a pause (FB-05), replies that are lost after the body was applied (FB-44), silence and trickles (FB-04), refusals
-that last (FB-21), and a dead-letter destination that is not there (FB-45).
+without a pause (FB-05), replies that are lost after the body was applied (FB-44), silence and trickles (FB-04),
+refusals that last (FB-21), and a dead-letter destination that is not there (FB-45).
 """
 
 from __future__ import annotations
@@ -181,6 +181,14 @@ def shape(descriptor: Descriptor) -> Shape:
     return Shape((*sick, TenantShape("healthy", "healthy", partitions=2, rate=RATE)))
 
 
+def untried(descriptor: Descriptor) -> tuple[str, ...]:
+    """Dead letters that the clusters themselves keep, or that cannot be hindered."""
+    return (
+        *(() if _puts_aside(descriptor) else ("DEL-4",)),
+        *(() if descriptor.dead_letter.kind == "kafka" else ("POI-3",)),
+    )
+
+
 def story(world: World, depth: Depth) -> None:
     """Let every tenant live its life; heal, drain, and count the documents."""
     lives = dict(_lives(world.descriptor))
@@ -207,4 +215,5 @@ SCENARIO = Scenario(
     shape=shape,
     story=story,
     depths=("standard", "soak"),
+    untried=untried,
 )

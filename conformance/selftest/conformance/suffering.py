@@ -1,0 +1,120 @@
+"""What one record went through, told from its own lines of a history alone: an oracle beside the checkers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+from isolane.conformance.history import History
+from isolane.conformance.history_ledger import is_accepted
+from isolane.conformance.history_sendings import Answer, Sending
+from isolane.conformance.history_values import Produced
+from isolane.conformance.tokens import ITEM_BITS
+
+Suffering = Callable[[History, Produced], bool]
+
+
+def sufferings(history: History, record: Produced) -> set[str]:
+    """The requirements whose violation this record suffered."""
+    return {name for name, suffers in _SUFFERINGS.items() if suffers(history, record)}
+
+
+def items(history: History, record: Produced) -> list[list[Sending]]:
+    """What was sent of each item."""
+    return [list(history.sendings.get(record.record << ITEM_BITS | item, ())) for item in range(record.items)]
+
+
+def answers(history: History, record: Produced) -> set[Answer]:
+    """What its senders were told, of any item."""
+    return {sending.answer for sendings in items(history, record) for sending in sendings}
+
+
+def is_unfinished(history: History, record: Produced) -> bool:
+    """Nothing of it is settled, to the end."""
+    return history.finished_at(record) == math.inf
+
+
+def is_passed_too_early(history: History, record: Produced) -> bool:
+    """A commit was seen past it before it was finished."""
+    place, finished = (record.topic, record.partition), history.finished_at(record)
+    return any(seen.offsets.get(place, 0) > record.offset and seen.ended < finished for seen in history.commits)
+
+
+def _given_up(history: History, record: Produced) -> bool:
+    done = is_unfinished(history, record) or is_passed_too_early(history, record) or bool(history.letters(record))
+    return done and bool(answers(history, record) & {Answer.NOT_NOW, Answer.SILENCE})
+
+
+def _misread(history: History, record: Produced) -> bool:
+    for sendings in items(history, record):
+        if any(each.answer is Answer.CONFIRMED for each in sendings[:-1]):
+            return True
+        if sendings and sendings[-1].answer in {Answer.NOT_NOW, Answer.UNSTATED}:
+            return True
+    return False
+
+
+def _condemned_wrongly(history: History, record: Produced) -> bool:
+    refused = Answer.REFUSED in answers(history, record)
+    return refused and (
+        is_unfinished(history, record) or is_passed_too_early(history, record) or not history.letters(record)
+    )
+
+
+def _blamed_for_its_environment(history: History, record: Produced) -> bool:
+    blamed = bool(answers(history, record) & {Answer.ENVIRONMENT, Answer.REFUSED})
+    return blamed and (
+        is_unfinished(history, record) or is_passed_too_early(history, record) or bool(history.letters(record))
+    )
+
+
+def _endless(history: History, record: Produced) -> bool:
+    deadline = history.meta.bounds["request_timeout"]
+    assert isinstance(deadline, float)
+    lasted = [
+        (each.attempt.closed or history.last) - each.attempt.arrived
+        for sendings in items(history, record)
+        for each in sendings
+    ]
+    return max(lasted, default=0.0) > deadline or any(
+        sendings and sendings[-1].answer is Answer.SILENCE for sendings in items(history, record)
+    )
+
+
+def _hammered(history: History, record: Produced) -> bool:
+    return any(
+        first.answer is then.answer is Answer.NOT_NOW
+        for sendings in items(history, record)
+        for first, then in pairwise(sendings)
+    )
+
+
+def _doubled(history: History, record: Produced) -> bool:
+    return any(sum(is_accepted(each.status) for each in sendings) > 1 for sendings in items(history, record))
+
+
+def _waited(history: History, record: Produced) -> bool:
+    place = record.topic, record.partition
+    passed = [seen.ended for seen in history.commits if seen.offsets.get(place, 0) > record.offset]
+    return min(passed, default=math.inf) - record.acked > 5
+
+
+def _stray(history: History, record: Produced) -> bool:
+    owner = history.meta.owners.get(record.topic)
+    return any(each.attempt.tenant != owner for sendings in items(history, record) for each in sendings)
+
+
+_SUFFERINGS: Mapping[str, Suffering] = {
+    "TEN-2": _stray,
+    "DEL-1": is_unfinished,
+    "DEL-2": _given_up,
+    "DEL-3": _misread,
+    "DEL-4": _condemned_wrongly,
+    "DEL-5": _blamed_for_its_environment,
+    "DEL-6": _endless,
+    "DEL-7": _hammered,
+    "DEL-9": _doubled,
+    "OFF-1": is_passed_too_early,
+    "POI-3": _waited,
+}
