@@ -17,6 +17,7 @@ from isolane.reference.credentials import ApiKey, Credential
 from isolane.reference.names import (
     CertificateFile,
     DeadLetterTopic,
+    Encoding,
     Endpoint,
     IndexTemplate,
     Selector,
@@ -88,6 +89,7 @@ class Kafka(Model):
     group_instance_id: Name | None = None
     client_id: Name = "isolane"
     initial_offset: Literal["earliest", "latest"] = "earliest"
+    encoding: Encoding = "otlp_proto"
     partition_processing: PartitionProcessing = PartitionProcessing()
     autocommit: Autocommit = Autocommit()
     revoke_grace: Grace = 5.0

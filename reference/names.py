@@ -8,6 +8,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
+Encoding = Literal["otlp_proto", "otlp_json"]
+"""How an export request is written in a record."""
+
 Signal = Literal["logs", "metrics", "traces"]
 """What a topic carries."""
 

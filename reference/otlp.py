@@ -7,7 +7,7 @@ in Kafka, ids included, so that a replay gives the same documents again (DEL-9).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 from google.protobuf.message import DecodeError
@@ -15,11 +15,14 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from isolane.reference.names import Signal, signal_in
+from isolane.reference import otlp_json
+from isolane.reference.names import Encoding, Signal, signal_in
 from isolane.reference.otlp_items import Item, logs, metrics, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+Request = TypeVar("Request", ExportLogsServiceRequest, ExportMetricsServiceRequest, ExportTraceServiceRequest)
 
 
 class Undecodable(Exception):  # noqa: N818 - named for the fact
@@ -54,7 +57,14 @@ def signal_of(topic: str) -> Signal:
 
 
 def documents(
-    topic: str, partition: int, offset: int, signal: Signal, value: bytes | None, *, index: str | None = None
+    topic: str,
+    partition: int,
+    offset: int,
+    signal: Signal,
+    value: bytes | None,
+    *,
+    encoding: Encoding = "otlp_proto",
+    index: str | None = None,
 ) -> list[Document]:
     """Return the documents of one Kafka record, in the order of its items; none when there is nothing to deliver.
 
@@ -63,7 +73,8 @@ def documents(
         partition: See above.
         offset: See above.
         signal: What the topic carries.
-        value: The record's value: an OTLP export request in protobuf, or nothing (POI-2).
+        value: The record's value: an OTLP export request, or nothing (POI-2).
+        encoding: How the request is written.
         index: Where the documents are written; `<signal>-otlp` unless the tenant says otherwise.
 
     Raises:
@@ -74,24 +85,30 @@ def documents(
     target, place = index or f"{signal}-otlp", f"{topic}:{partition}:{offset}:"
     return [
         Document(target, f"{place}{position}", orjson.dumps(item))
-        for position, item in enumerate(_items(signal, value))
+        for position, item in enumerate(_items(signal, encoding, value))
     ]
 
 
-def _items(signal: Signal, value: bytes) -> Iterator[Item]:
+def _items(signal: Signal, encoding: Encoding, value: bytes) -> Iterator[Item]:
+    read = _read_json if encoding == "otlp_json" else _read_protobuf
     try:
         if signal == "logs":
-            log_resources = ExportLogsServiceRequest.FromString(value).resource_logs
-            empty, items = not log_resources, logs(log_resources)
-        elif signal == "metrics":
-            metric_resources = ExportMetricsServiceRequest.FromString(value).resource_metrics
-            empty, items = not metric_resources, metrics(metric_resources)
-        else:
-            span_resources = ExportTraceServiceRequest.FromString(value).resource_spans
-            empty, items = not span_resources, spans(span_resources)
-    except DecodeError as error:
+            return logs(read(value, ExportLogsServiceRequest()).resource_logs)
+        if signal == "metrics":
+            return metrics(read(value, ExportMetricsServiceRequest()).resource_metrics)
+        return spans(read(value, ExportTraceServiceRequest()).resource_spans)
+    except (DecodeError, ValueError) as error:
         raise Undecodable(f"not an OTLP export request for {signal}: {error}") from None
-    if empty:
+
+
+def _read_protobuf(value: bytes, request: Request) -> Request:
+    request.ParseFromString(value)
+    if not request.ListFields():
         # Bytes that consist of unknown fields are well-formed protobuf: without this they would vanish unseen.
-        raise Undecodable(f"not an OTLP export request for {signal}: it has none of the fields of one")
-    return items
+        raise ValueError("it has none of the fields of one")
+    return request
+
+
+def _read_json(value: bytes, request: Request) -> Request:
+    otlp_json.read(value, request)
+    return request

@@ -69,11 +69,18 @@ class Program:
 
     def _worker_for(self, partition: Partition) -> PartitionWorker:
         index_for = self._config.tenants[partition.tenant].elasticsearch.index_for
+        encoding = self._config.kafka.encoding
 
         def decode(record: ConsumerRecord) -> list[Document]:
             signal = otlp.signal_of(record.topic)
             return otlp.documents(
-                record.topic, record.partition, record.offset, signal, record.value, index=index_for(signal)
+                record.topic,
+                record.partition,
+                record.offset,
+                signal,
+                record.value,
+                encoding=encoding,
+                index=index_for(signal),
             )
 
         return PartitionWorker(partition, self._line, decode, self._undecodable)

@@ -10,11 +10,13 @@ from itertools import pairwise
 
 from isolane.conformance.checkers import harness
 from isolane.conformance.checkers.offsets import FEWEST_ADVANCES, count_advances
-from isolane.conformance.checkers.partitions import UNSEEN, commit_bound, discovery_bound, disturbances, owned
+from isolane.conformance.checkers.partitions import commit_bound, discovery_bound, disturbances, owned
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
+
+_HOLES = frozenset({"aborted", "superseded"})
 
 FEWEST_QUIET = 3
 """Partitions that must have come to rest undisturbed for the commit's delay to be judged."""
@@ -134,7 +136,7 @@ def _unseen(records: Sequence[Produced], last: int) -> int:
     """Return how many offsets below `last` have no record that is to be delivered: markers, aborts, what is gone."""
     below = [record for record in records if record.offset < last]
     first = min((record.offset for record in below), default=last)
-    return last - first - sum(record.kind not in UNSEEN for record in below)
+    return last - first - sum(record.kind not in _HOLES for record in below)
 
 
 def _rest(history: History, records: Sequence[Produced]) -> float:
@@ -144,7 +146,7 @@ def _rest(history: History, records: Sequence[Produced]) -> float:
 
 def _delay(history: History) -> Iterator[Finding]:
     """OFF-4, for the partitions that came to rest; delays that a change of members or topics explains do not count."""
-    bound, until = commit_bound(history), history.commits[-1].ended
+    bound, until = commit_bound(history) + history.vagueness, history.commits[-1].ended
     rested = [(_rest(history, records), records[-1]) for _, records in owned(history) if records]
     delays = [
         (delay, rest, last)
