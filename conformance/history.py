@@ -196,6 +196,14 @@ class History:
             return record.sent
         return self._letters.finished_at(record.record, record.place, record.items, self.accepted)
 
+    @cached_property
+    def vagueness(self) -> float:
+        """By how many seconds something may have been accepted later than is said: 0 where clusters are scripted.
+
+        What is found in a real one came after the search before, and is taken for as early as that.
+        """
+        return max((document.seen - document.at for document in self.documents), default=0.0)
+
     def letters(self, record: Produced) -> list[DeadLetter]:
         """Return the dead letters about a record, in the order in which they were found."""
         return self._letters.about(record.record, record.place)

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from isolane.conformance.checkers import searches
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Observation, Produced
@@ -14,6 +15,9 @@ from isolane.conformance.verdict import Figure, Finding, Verdict
 
 FEWEST_ADVANCES = 3
 """Advances of committed offsets that must have been seen: a group that commits nothing breaks nothing."""
+
+FEWEST_SEARCHES = 5
+"""Complete searches that each real cluster must have seen: what only the last one finds may have come at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,8 @@ def breaches(history: History) -> list[Breach]:
     """Return, for each reading and partition, the first record below the committed offset that was not finished yet.
 
     A reading's offsets were true at some moment before it ended, acceptances are stamped before the reply is sent, and
-    dead letters count from the reading that did not find them yet. So a record that was finished after the end of a
-    reading that is past it was committed too early for certain.
+    dead letters, like documents of real clusters, count from the reading that did not find them yet. So a record that
+    was finished after the end of a reading that is past it was committed too early for certain.
     """
     prefixes = {
         partition: Prefix(records, map(history.finished_at, records))
@@ -80,8 +84,13 @@ def check(history: History) -> list[Finding]:
         "advances seen": Figure(advances, "", f"≥ {FEWEST_ADVANCES}"),
         "readings past an unfinished record": Figure(len(found), "", "= 0"),
     }
+    if history.searches:
+        figures["searches of a cluster, at least"] = Figure(searches.fewest(history), "", f"≥ {FEWEST_SEARCHES}")
     if found:
         return [_failed(history, found[0], figures)]
+    if history.searches and searches.fewest(history) < FEWEST_SEARCHES:
+        summary = "too few searches of a real cluster were complete to tell when anything was in it"
+        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
     if advances < FEWEST_ADVANCES:
         summary = f"too few advances of committed offsets were seen: {advances}, the least are {FEWEST_ADVANCES}"
         return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]

@@ -35,6 +35,7 @@ def story(history: History, record: Produced) -> tuple[str, ...]:
             *_birth(record),
             *_waiting(history, record),
             *attempts,
+            *_documents(history, record),
             *_commits(history, record),
             *_circumstances(history, record),
         ]
@@ -50,7 +51,7 @@ def _birth(record: Produced) -> Iterator[_Line]:
 
 def _waiting(history: History, record: Produced) -> Iterator[_Line]:
     late = record.acked + LATE
-    if late > history.last or any(
+    if history.searches or late > history.last or any(
         attempt.arrived <= late and attempt.carries(record.record) for attempt in history.attempts
     ):
         return
@@ -70,6 +71,14 @@ def _attempts(history: History, record: Produced) -> Iterator[_Line]:
                 attempt.arrived,
                 f"request {attempt.request} to {attempt.tenant}'s cluster: {_answer(attempt, record)}",
             )
+
+
+def _documents(history: History, record: Produced) -> Iterator[_Line]:
+    """What searches of real clusters, which tell of no requests, have found."""
+    for document in history.documents:
+        if any(item >> ITEM_BITS == record.record for item in document.items):
+            where = f"{document.tenant}'s cluster, {document.index}/{document.id}"
+            yield document.seen, f"found in {where}; a search {document.seen - document.at:.3f} s before had not"
 
 
 def _answer(attempt: Attempt, record: Produced) -> str:

@@ -27,6 +27,7 @@ class Story:
     attempts: list[Line] = field(default_factory=list)
     commits: list[Line] = field(default_factory=list)
     dead_letters: list[Line] = field(default_factory=list)
+    found: list[Line] = field(default_factory=list)
     samples: list[Line] = field(default_factory=list)
     events: list[Line] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
@@ -135,6 +136,22 @@ class Story:
             {"at": at, "seen": at + 0.1, **place, "reason": reason, "tokens": [str(token) for token in tokens]}
         )
 
+    def find(
+        self, tenant: str, tokens: Sequence[Token], at: float, seen: float, *, name: str = "", index: str = "logs"
+    ) -> None:
+        """A search of the tenant's real cluster finds a document, which that of `at` had not found."""
+        line = {"e": "found", "tenant": tenant, "index": index, "id": name or str(tokens[0]), "at": at, "seen": seen}
+        self.found.append({**line, "tokens": [str(token) for token in tokens]})
+
+    def lose(self, tenant: str, name: str, seen: float, *, index: str = "logs") -> None:
+        """A search does not find a document any more."""
+        self.found.append({"e": "gone", "tenant": tenant, "index": index, "id": name, "seen": seen})
+
+    def search(self, tenant: str, began: float, *, error: str | None = None) -> None:
+        """A search of all of the tenant's real cluster; `error` when it could not be searched."""
+        line = {"e": "searched", "tenant": tenant, "began": began, "ended": began + 0.1}
+        self.found.append({**line, "documents": 0} if error is None else {**line, "error": error})
+
     def commit(self, at: float, offsets: dict[str, int], ends: dict[str, int] | None = None) -> None:
         """Observe committed offsets, and the ends of the logs."""
         self.commits.append({"began": at - 0.01, "ended": at, "offsets": offsets, "ends": ends or {}})
@@ -143,7 +160,7 @@ class Story:
         """Write the files of the history; the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "meta.json").write_text(json.dumps(self.meta))
-        for name in ("produced", "attempts", "commits", "dead_letters", "samples", "events"):
+        for name in ("produced", "attempts", "commits", "dead_letters", "found", "samples", "events"):
             lines: list[Line] = getattr(self, name)
             if name in {"attempts", "events"}:
                 lines = sorted(lines, key=lambda line: float(line["at"]))
