@@ -6,8 +6,9 @@ topics carry the run's number, so that worlds on one Kafka never meet.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -310,11 +311,12 @@ class World:
     def await_backlog_of(self, tenant: str, timeout: float) -> bool:
         """Whether everything of one tenant that was sent before this call is accepted within `timeout` seconds.
 
-        What is not is given up: nothing waits for it again but the drain.
+        What is not is given up: nothing waits for it again but the drain. What is committed past is not waited for as
+        long.
         """
         topics = frozenset(self._tenants[tenant].topics)
         behind = {record for record in self._missing() if topic_of(record) in topics} - self._given_up
-        gone = self._await(lambda: behind.isdisjoint(self._missing()), timeout, f"the backlog of {tenant}")
+        gone = self._await_none(lambda: behind & self._missing().keys(), timeout, f"the backlog of {tenant}")
         self._given_up |= behind & self._progress.outstanding.keys()
         return gone
 
@@ -327,16 +329,7 @@ class World:
         """
         self.phase("drain")
         self.load.settle(ACKNOWLEDGED_WITHIN)
-        left, latest = len(self._missing()), time.monotonic()
-
-        def over() -> bool:
-            nonlocal left, latest
-            missing = self._missing()
-            if len(missing) < left:
-                left, latest = len(missing), time.monotonic()
-            return not missing or (time.monotonic() - latest > STILL and all(map(self._is_passed, missing)))
-
-        drained = self._await(over, timeout, "everything accepted") and not self._progress.outstanding
+        drained = self._await_none(self._missing, timeout, "everything accepted")
         if drained:
             self.await_committed(silence)
         self.tell("harness", "drained" if drained else "not_drained", missing=len(self._progress.outstanding))
@@ -350,6 +343,24 @@ class World:
             3 * self.descriptor.timing.commit_interval + 2 + more,
             "everything committed",
         )
+
+    def _await_none(self, missing: Callable[[], Collection[int]], timeout: float, what: str) -> bool:
+        """Whether none of the records is missing any more within `timeout` seconds.
+
+        What is committed past will hardly come any more: when nothing else is missing, and nothing comes for a while,
+        there is nothing to wait for.
+        """
+        fewest: float = math.inf
+        latest = time.monotonic()
+
+        def over() -> bool:
+            nonlocal fewest, latest
+            left, now = missing(), time.monotonic()
+            if len(left) < fewest:
+                fewest, latest = len(left), now
+            return not left or (now - latest > STILL and all(map(self._is_passed, left)))
+
+        return self._await(over, timeout, what) and not fewest
 
     def _is_passed(self, record: int) -> bool:
         """Whether the committed offset is past a record."""

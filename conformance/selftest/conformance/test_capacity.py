@@ -54,6 +54,10 @@ class LossyLoad:
         taken, self._fresh = self._fresh, {}
         return taken
 
+    def place(self, record: int) -> tuple[int, int, int]:
+        """Topic number, partition and offset of a record: one after the other."""
+        return 0, 0, Token.of_record(record).sequence
+
 
 class NoMembers:
     """No process that could end."""
@@ -63,6 +67,31 @@ class NoMembers:
         return []
 
 
+class Clock:
+    """Time that passes when somebody sleeps, and a little when somebody looks at it."""
+
+    def __init__(self) -> None:
+        """Begin at nought."""
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        """The time in seconds."""
+        self.now += 0.001
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+class Commits:
+    """Committed offsets as they were last read."""
+
+    def __init__(self, offset: int) -> None:
+        """The only partition's committed offset."""
+        self.latest = {("t", 0): offset}
+
+
 class Events:
     """Takes what the history is told."""
 
@@ -70,8 +99,8 @@ class Events:
         """Forget it."""
 
 
-def world_of(folder: Path, *, lost: int) -> World:
-    """A world of one tenant in which that many records of a burst are lost."""
+def world_of(folder: Path, *, lost: int, committed: int = 0) -> World:
+    """A world of one tenant in which that many records of a burst are lost, and what is below an offset committed."""
     load = cast("Any", LossyLoad(folder / ATTEMPTS, lost))
     unused: Any = None
     return World(
@@ -79,7 +108,7 @@ def world_of(folder: Path, *, lost: int) -> World:
         load=load,
         members=cast("Any", NoMembers()),
         clusters=unused,
-        commits=unused,
+        commits=cast("Any", Commits(committed)),
         progress=Progress(load, folder, RUN, {0: "a"}),
         broker=unused,
         shape=unused,
@@ -90,9 +119,11 @@ def world_of(folder: Path, *, lost: int) -> World:
 
 
 @pytest.fixture(autouse=True)
-def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not accepted now will not come."""
-    monkeypatch.setattr(world_module, "STILL", 0.2)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Time that passes at once."""
+    clock = Clock()
+    monkeypatch.setattr(world_module, "time", clock)
+    return clock
 
 
 def test_records_that_are_lost_do_not_end_the_run(tmp_path: Path) -> None:
@@ -114,6 +145,17 @@ def test_a_backlog_that_does_not_come_is_waited_for_once(tmp_path: Path) -> None
     world.load.burst({0: BURST})
     assert not world.await_backlog_of("a", timeout=0)
     assert world.await_backlog_of("a", timeout=0)
+
+
+@pytest.mark.parametrize(("committed", "waited"), [(BURST, world_module.STILL), (BURST - 1, 100.0)])
+def test_what_is_committed_past_is_not_waited_for_as_long(
+    committed: int, waited: float, tmp_path: Path, clock: Clock
+) -> None:
+    """A record that is missing and committed past is lost; one that is not committed may come until the time-out."""
+    world = world_of(tmp_path, lost=1, committed=committed)
+    world.load.burst({0: BURST})
+    assert not world.await_backlog_of("a", timeout=100)
+    assert clock.now == pytest.approx(waited, abs=1)
 
 
 def test_an_implementation_that_delivers_nothing_has_no_capacity(tmp_path: Path) -> None:
