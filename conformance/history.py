@@ -24,6 +24,7 @@ from isolane.conformance.history_files import (
     COMMITS,
     DEAD_LETTERS,
     EVENTS,
+    FOUND,
     META,
     OUTPUT,
     PRODUCED,
@@ -33,6 +34,7 @@ from isolane.conformance.history_files import (
     NotAHistoryError,
     read_lines,
 )
+from isolane.conformance.history_found import Document, Documents, Search, postpone
 from isolane.conformance.history_ledger import AcceptedIndex, Attempt, Connection, Ledger
 from isolane.conformance.history_letters import LetterIndex
 from isolane.conformance.history_sendings import Sending, by_item
@@ -55,8 +57,9 @@ T = TypeVar("T")
 class History:
     """All that is known of one scenario's run; does not change once loaded.
 
-    Sequences are in the order of their files, except `attempts`, which are in order of arrival. `output` has the lines
-    that the members printed, one member after the other.
+    Sequences are in the order of their files, except `attempts`, which are in order of arrival. Clusters that are
+    scripted tell of attempts, real ones of searches and of the documents that were there in the end. `output` has the
+    lines that the members printed, one member after the other.
     """
 
     folder: Path
@@ -64,6 +67,8 @@ class History:
     produced: Sequence[Produced]
     attempts: Sequence[Attempt]
     connections: Sequence[Connection]
+    documents: Sequence[Document]
+    searches: Sequence[Search]
     accepted: AcceptedIndex
     commits: Sequence[Observation]
     samples: Sequence[Sample]
@@ -81,13 +86,17 @@ class History:
         """
         meta = read_meta(folder)
         ledger = Ledger(meta.run_number, meta.owners)
+        found = Documents(ledger.accepted)
         _each(folder / ATTEMPTS, ledger.feed)
-        return cls(
+        _each(folder / FOUND, found.feed)
+        history = cls(
             folder=folder,
             meta=meta,
             produced=_each(folder / PRODUCED, values.produced),
             attempts=sorted(ledger.attempts.values(), key=lambda attempt: attempt.arrived),
             connections=ledger.connections,
+            documents=found.stored,
+            searches=found.searches,
             accepted=ledger.accepted,
             commits=_each(folder / COMMITS, values.observation),
             samples=_each(folder / SAMPLES, values.sample),
@@ -99,6 +108,8 @@ class History:
                 for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
             ],
         )
+        postpone(history.accepted, history.by_tenant, history.faults)
+        return history
 
     @property
     def scenario(self) -> str:
@@ -251,6 +262,7 @@ class History:
             *(record.acked for record in self.produced),
             *(attempt.arrived for attempt in self.attempts),
             *(at for attempt in self.attempts for at in (attempt.answered, attempt.closed) if at is not None),
+            *(search.ended for search in self.searches),
             *(observation.ended for observation in self.commits),
             *(sample.at for sample in self.samples),
             *(letter.seen for letter in self.dead_letters),

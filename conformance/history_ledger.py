@@ -86,7 +86,8 @@ class AcceptedIndex:
     """When each record was accepted by its own tenant's cluster.
 
     An item is accepted by the first answer that gives it a 2xx, or a 409 (its own id is there already), whether or not
-    the reply reached the client. What another tenant's cluster took, or what belongs to another run, does not count.
+    the reply reached the client; by a real cluster, which tells of no answers, when it is found there. What another
+    tenant's cluster took, or what belongs to another run, does not count.
     Memory: two numbers a record, whatever its items and attempts. Not synchronised: for one thread.
     """
 
@@ -107,8 +108,27 @@ class AcceptedIndex:
         if attempt.answered is None or attempt.statuses is None:
             return
         for token, status in attempt.items():
-            if token is not None and is_accepted(status) and self._is_own(token, attempt.tenant):
-                self._accept(token, attempt.answered)
+            if token is not None and is_accepted(status):
+                self.accept(token, attempt.tenant, attempt.answered)
+
+    def accept(self, token: int, tenant: str, at: float) -> None:
+        """Take in that a tenant's cluster has the item with this token number; what was known before stays."""
+        record, bit = token >> ITEM_BITS, 1 << (token & 0xFFFF)
+        mask = self._masks.get(record, 0)
+        if self._is_own(token, tenant) and not mask & bit:
+            self._masks[record] = mask | bit
+            self._times[record] = at
+
+    def withdraw(self, token: int, tenant: str) -> None:
+        """Take in that the item with this token number is not in a tenant's cluster any more."""
+        record, bit = token >> ITEM_BITS, 1 << (token & 0xFFFF)
+        if self._is_own(token, tenant) and record in self._masks:
+            self._masks[record] &= ~bit
+
+    def postpone(self, record: int, at: float) -> None:
+        """Take in that nothing of the record was accepted before this time."""
+        if record in self._times:
+            self._times[record] = max(at, self._times[record])
 
     def accepted_at(self, record: int, items: int) -> float:
         """Return when the last of the record's items was first accepted; infinity while any is not."""
