@@ -24,6 +24,7 @@ from isolane.conformance.history_files import (
     COMMITS,
     DEAD_LETTERS,
     EVENTS,
+    FETCHED,
     FOUND,
     META,
     OUTPUT,
@@ -43,6 +44,7 @@ from isolane.conformance.history_values import (
     DeadLetter,
     Event,
     Fault,
+    Fetched,
     Meta,
     Observation,
     Phase,
@@ -72,6 +74,7 @@ class History:
     accepted: AcceptedIndex
     commits: Sequence[Observation]
     samples: Sequence[Sample]
+    fetched: Sequence[Fetched]
     events: Sequence[Event]
     dead_letters: Sequence[DeadLetter]
     output: Sequence[str]
@@ -100,6 +103,7 @@ class History:
             accepted=ledger.accepted,
             commits=_each(folder / COMMITS, values.observation),
             samples=_each(folder / SAMPLES, values.sample),
+            fetched=_each(folder / FETCHED, values.fetched),
             events=_each(folder / EVENTS, values.event),
             dead_letters=_each(folder / DEAD_LETTERS, values.dead_letter),
             output=[

@@ -17,6 +17,7 @@ COMMITS = "commits.ndjson"
 DEAD_LETTERS = "dead_letters.ndjson"
 FOUND = "found.ndjson"
 SAMPLES = "samples.ndjson"
+FETCHED = "fetched.ndjson"
 EVENTS = "events.ndjson"
 OUTPUT = "member-*.log"
 

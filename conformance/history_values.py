@@ -186,6 +186,14 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetched:
+    """How many bytes had come from Kafka to the members by then, all connections together."""
+
+    at: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """Something the harness did or noticed; `detail` is what the line holds beside the three fields."""
 
@@ -271,6 +279,11 @@ def sample(line: Line) -> Sample:
         threads=int(line["threads"]),
         fds=int(line["fds"]),
     )
+
+
+def fetched(line: Line) -> Fetched:
+    """Read a line of ``fetched.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
+    return Fetched(float(line["at"]), int(line["bytes"]))
 
 
 def event(line: Line) -> Event:

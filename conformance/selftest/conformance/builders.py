@@ -29,6 +29,7 @@ class Story:
     dead_letters: list[Line] = field(default_factory=list)
     found: list[Line] = field(default_factory=list)
     samples: list[Line] = field(default_factory=list)
+    fetched: list[Line] = field(default_factory=list)
     events: list[Line] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
     requests: int = 0
@@ -160,7 +161,7 @@ class Story:
         """Write the files of the history; the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "meta.json").write_text(json.dumps(self.meta))
-        for name in ("produced", "attempts", "commits", "dead_letters", "found", "samples", "events"):
+        for name in ("produced", "attempts", "commits", "dead_letters", "found", "samples", "fetched", "events"):
             lines: list[Line] = getattr(self, name)
             if name in {"attempts", "events"}:
                 lines = sorted(lines, key=lambda line: float(line["at"]))
