@@ -77,8 +77,7 @@ class Letters:
                 self._write(letter)
             except DeadLetterUnavailable as error:
                 log.warning("dead letter not written", topic=letter.lane.place.topic, error=str(error))
-                due = self._runtime.now() + self._backoff.delay(letter.failures + 1)
-                self._post(letter._replace(due=due, failures=letter.failures + 1))
+                self._delay(letter._replace(failures=letter.failures + 1))
             else:
                 letter.lane.resolve([letter.piece])
 
@@ -97,6 +96,17 @@ class Letters:
         with self._changed:
             heapq.heappush(self._letters, letter)
             self._changed.notify_all()
+
+    def _delay(self, refused: _Letter) -> None:
+        """Let a letter wait, and all others of its topic: each would fail as slowly while those of others wait."""
+        topic = refused.lane.place.topic
+        due = self._runtime.now() + self._backoff.delay(refused.failures)
+        with self._changed:
+            self._letters.append(refused)
+            for place, letter in enumerate(self._letters):
+                if letter.lane.place.topic == topic:
+                    self._letters[place] = letter._replace(due=due)
+            heapq.heapify(self._letters)
 
     def _next(self) -> _Letter | None:
         with self._changed:
