@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, TopicAlreadyExistsError
 from kafka.protocol.consumer import OffsetSpec
 
 from isolane.conformance.errors import HarnessError
@@ -50,7 +50,8 @@ class Broker:
     ) -> None:
         """Create topics with their numbers of partitions; returns when every partition has a leader.
 
-        `configs` has the settings of those that have any of their own, by name.
+        One that is there already stays as it is. `configs` has the settings of those that have any of their own, by
+        name.
         """
         topics = {
             name: {"num_partitions": number, "replication_factor": 1, "configs": (configs or {}).get(name, {})}
@@ -58,6 +59,8 @@ class Broker:
         }
         try:
             self._admin.create_topics(topics, wait_for_metadata=True)
+        except TopicAlreadyExistsError:
+            return
         except KafkaError as error:
             raise HarnessError(f"Kafka does not create the topics {', '.join(topics)}: {error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from isolane.conformance.checkers import cases, harness
@@ -47,8 +48,11 @@ def _judged(history: History, fault: Fault) -> Finding:
         "their p99 delay to the commit": Figure(quantile(list(delays.values()), 0.99) if delays else 0.0, "s"),
         "their records delayed": Figure(len(late), f"of {len(delays)}", "= 0"),
     }
-    if early:
-        return judge.doubts("the destination was not down: dead letters reached it", figures)
+    if early or fault.ended == math.inf:
+        reason = (
+            "dead letters reached the destination, so it was not down" if early else "the run ended while it was down"
+        )
+        return judge.doubts(reason, figures)
     if not needing or not delays:
         return judge.doubts("nothing needed the destination, or nothing else went on beside it", figures)
     if late and (reason := _starved(history, fault)):

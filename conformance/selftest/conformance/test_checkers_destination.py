@@ -47,6 +47,14 @@ def test_a_destination_that_took_letters_was_not_down(tmp_path: Path) -> None:
     assert judged(closed(seen=15)[0], tmp_path, destination.check).verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_run_that_ended_meanwhile_decides_nothing(tmp_path: Path) -> None:
+    """What would have followed is not known."""
+    made, _ = closed()
+    made.events = [event for event in made.events if event["kind"] != "heal"]
+    made.dead_letters.clear()
+    assert judged(made, tmp_path, destination.check).verdict is Verdict.INCONCLUSIVE
+
+
 def test_nothing_to_put_aside_proves_nothing(tmp_path: Path) -> None:
     """Nobody needed it."""
     made, _ = closed()
