@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafka import AsyncConsumerRebalanceListener, KafkaConsumer, errors
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kafka.protocol.consumer import OffsetResetStrategy
+from kafka.protocol.consumer import OffsetResetStrategy, OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
 from isolane.reference import log
@@ -78,11 +78,24 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         offsets: Mapping[KafkaTopicPartition, Any] = self._coordinator.fetch_committed_offsets(places)
         return offsets
 
-    async def start_at_end(self, places: Collection[KafkaTopicPartition]) -> None:
-        """Let those of the partitions without a committed offset begin at their end; for a rebalance listener."""
+    async def start_at_end(self, places: Collection[KafkaTopicPartition], seconds: float) -> dict[TopicPartition, int]:
+        """Let those of the partitions without a committed offset begin at their end; for a rebalance listener.
+
+        Returns:
+            Where they begin; nothing if that was not known in so many seconds, and is found out later.
+        """
         committed = await self._coordinator.fetch_committed_offsets_async(places)
-        for place in set(places) - set(committed):
-            self._subscription.request_offset_reset(place, OffsetResetStrategy.LATEST)
+        new = dict.fromkeys(set(places) - set(committed), OffsetSpec.LATEST)
+        try:
+            # The public method blocks, which a listener must not.
+            ends = await self._fetcher._fetch_offsets_by_times_async(new, _milliseconds(seconds))  # noqa: SLF001
+        except errors.KafkaError:
+            for place in new:
+                self._subscription.request_offset_reset(place, OffsetResetStrategy.LATEST)
+            return {}
+        for place, end in ends.items():
+            self._subscription.seek(place, end.offset)
+        return {TopicPartition(*place): end.offset for place, end in ends.items()}
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the client's own loop, which goes on meanwhile with heartbeats; for a rebalance listener."""
@@ -115,7 +128,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-
         self._owner.revoking(places)
         await self._consumer.grace(lambda: self._owner.settled(places))
         # The client has replaced its assignment already: what is to be committed must be named.
-        await self._consumer.commit_last(self._owner.revoked(places))
+        await self._consumer.commit_now(self._owner.revoked(places))
 
     async def on_partitions_lost(self, lost: Collection[KafkaTopicPartition]) -> None:
         """End ownerships, and commit nothing (REB-3)."""
@@ -207,10 +220,13 @@ class KafkaGroupConsumer:
             log.warning("left the group with trouble", error=str(error))
 
     async def pin(self, assigned: Collection[KafkaTopicPartition]) -> None:
-        """Let new partitions of a new group begin where `initial_offset` says; for the listener."""
+        """Let new partitions of a new group begin where `initial_offset` says; for the listener.
+
+        That is committed before anything is read, or whoever owned them next would begin at a later end (OFF-6).
+        """
         if new := self._begins_at_end.intersection(assigned):
             self._begins_at_end -= new
-            await self._member.start_at_end(new)
+            await self.commit_now(await self._member.start_at_end(new, _BROKER_TIMEOUT))
 
     async def grace(self, settled: Callable[[], bool]) -> None:
         """Wait until `settled`, at most the grace for revoked partitions; for the listener."""
@@ -218,13 +234,13 @@ class KafkaGroupConsumer:
         while not settled() and self._runtime.now() < end:
             await self._member.sleep(_SETTLE_CHECK)
 
-    async def commit_last(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit offsets of partitions that are given back, in a bounded time; for the listener."""
+    async def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit offsets of partitions that come or go, in a bounded time; for the listener."""
         try:
             if offsets:
                 await self._member.commit_within(_with_metadata(offsets), _COMMIT_TIMEOUT)
         except errors.KafkaError as error:
-            log.warning("not committed before giving partitions back", error=str(error))
+            log.warning("not committed as partitions changed hands", error=str(error))
 
     def _without_history(self, subscription: str) -> set[KafkaTopicPartition]:
         """Return the partitions that exist already, if the group has committed nothing yet.

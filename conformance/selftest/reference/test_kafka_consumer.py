@@ -231,6 +231,17 @@ def test_discovered_topics_and_partitions_begin_at_their_first_record(
     }
 
 
+def test_where_a_new_group_begins_is_committed_before_anything_is_read(
+    topics: Topics, join: Callable[..., Member]
+) -> None:
+    """OFF-6: whoever owns the partition next begins there, too, whatever was appended meanwhile."""
+    old = topics.create("old")
+    topics.produce(old, b"before")
+    member = join(initial_offset="latest")
+    member.poll_until(lambda: member.owned)
+    assert topics.committed() == {TopicPartition(old, 0): 1}
+
+
 def test_a_join_that_outlasts_a_poll_is_completed(topics: Topics, join: Callable[..., Member]) -> None:
     """TEN-1, LIF-1: however short the polls are, a rebalance that they take part in is finished, not forgotten."""
     old = TopicPartition(topics.create("old"), 0)
