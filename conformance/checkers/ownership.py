@@ -6,12 +6,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from isolane.conformance.checkers.commits import slips
-from isolane.conformance.checkers.offsets import breaches
+from isolane.conformance.checkers.commits import Slip, slips
+from isolane.conformance.checkers.offsets import Breach, breaches
 from isolane.conformance.checkers.partitions import owned
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Event, Produced
+from isolane.conformance.tokens import ITEM_BITS, partition_of, topic_of
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 FEWEST_MOVES = 3
@@ -43,37 +44,25 @@ def _moves(history: History) -> list[Event]:
 
 
 def _lost_ownerships(history: History, moves: Sequence[Event]) -> Iterator[Finding]:
-    arrived = [attempt.arrived for attempt in history.attempts]
-    crossed = sum(
-        any(
-            attempt.answered is not None and attempt.answered > move.at
-            for attempt in history.attempts[: bisect_left(arrived, move.at)]
-        )
-        for move in moves
-    )
-    slipped, early = slips(history), breaches(history)
+    """OFF-5, for the partitions of which attempts were under way when a member came or went."""
+    crossed = {move.at: _under_way(history, move.at) for move in moves}
+    partitions = set().union(*crossed.values())
+    tried = sum(bool(each) for each in crossed.values())
+    slipped = [slip for slip in slips(history) if slip.partition in partitions]
+    early = [breach for breach in breaches(history) if (breach.record.topic, breach.record.partition) in partitions]
     left = [
         next(record for record in records if _is_left(history, record))
-        for _, records in owned(history)
-        if any(_is_left(history, record) for record in records)
+        for place, records in owned(history)
+        if place in partitions and any(_is_left(history, record) for record in records)
     ]
     figures = {
-        "changes of members with attempts under way": Figure(crossed, f"of {len(moves)}", f"≥ {FEWEST_MOVES}"),
+        "changes of members with attempts under way": Figure(tried, f"of {len(moves)}", f"≥ {FEWEST_MOVES}"),
+        "partitions concerned": Figure(len(partitions)),
         "committed offsets that fell, or exceeded the log": Figure(len(slipped), "", "= 0"),
         "committed offsets past an unfinished record": Figure(len(early), "", "= 0"),
         "partitions that did not drain": Figure(len(left), "", "= 0"),
     }
-    told: Produced | None = None
-    if early:
-        told, what = early[0].record, f"a commit jumped past {history.place(early[0].record)}"
-    elif slipped:
-        slip = slipped[0]
-        what = f"the committed offset of {history.topic(slip.partition[0])}/{slip.partition[1]} went wrong"
-        told = next((each for each in history.by_partition.get(slip.partition, ()) if each.offset >= slip.offset), None)
-    elif left:
-        told, what = left[0], f"{history.place(left[0])} was still not done when everything had healed"
-    else:
-        what = ""
+    told, what = _worst(history, early, slipped, left)
     if what:
         yield Finding(
             "OFF-5",
@@ -84,14 +73,39 @@ def _lost_ownerships(history: History, moves: Sequence[Event]) -> Iterator[Findi
             evidence=(told.token,) if told else (),
             story=story(history, told) if told else (),
         )
-    elif crossed < FEWEST_MOVES:
-        summary = f"too few members came or went while attempts were under way: {crossed}"
+    elif tried < FEWEST_MOVES:
+        summary = f"too few members came or went while attempts were under way: {tried}"
         yield Finding("OFF-5", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)
     else:
-        summary = (
-            f"{crossed} changes of members with attempts under way moved no commit wrongly, and everything drained"
-        )
+        summary = f"{tried} changes of members with attempts under way moved no commit wrongly, and everything drained"
         yield Finding("OFF-5", history.scenario, Verdict.PASS, summary, figures=figures)
+
+
+def _under_way(history: History, at: float) -> set[tuple[int, int]]:
+    """Return the partitions with records in attempts that had arrived and were not answered at that moment."""
+    arrived = [attempt.arrived for attempt in history.attempts]
+    return {
+        (topic_of(token >> ITEM_BITS), partition_of(token >> ITEM_BITS))
+        for attempt in history.attempts[: bisect_left(arrived, at)]
+        if attempt.answered is not None and attempt.answered > at
+        for token in attempt.tokens()
+        if token is not None
+    }
+
+
+def _worst(
+    history: History, early: Sequence[Breach], slipped: Sequence[Slip], left: Sequence[Produced]
+) -> tuple[Produced | None, str]:
+    """Return the record to tell of, and what is wrong; nothing where nothing is."""
+    if early:
+        return early[0].record, f"a commit jumped past {history.place(early[0].record)}"
+    if slipped:
+        (topic, partition), offset = slipped[0].partition, slipped[0].offset
+        at = next((each for each in history.by_partition[topic, partition] if each.offset >= offset), None)
+        return at, f"the committed offset of {history.topic(topic)}/{partition} went wrong, to {offset}"
+    if left:
+        return left[0], f"{history.place(left[0])} was still not done when everything had healed"
+    return None, ""
 
 
 def _is_left(history: History, record: Produced) -> bool:
