@@ -24,6 +24,10 @@ class ContiguousPrefix:
         self._last = -1
         self._committable: int | None = None
 
+    def follows(self, offset: int) -> bool:
+        """Whether a record with this offset comes after all that were fetched."""
+        return offset > self._last
+
     def fetch(self, offsets: Sequence[int]) -> None:
         """Take the offsets of records that were fetched.
 

@@ -65,6 +65,11 @@ class Partition:
         if not kept:
             self._line.hold(self.tenant, -self.latest)
 
+    def continues_with(self, offset: int) -> bool:
+        """Whether a record with this offset comes after all that were fetched."""
+        with self._changed:
+            return self._prefix.follows(offset)
+
     @property
     def crowded(self) -> bool:
         """Whether the consumer should fetch nothing more for now: the mailbox is at its high water mark (MEM-7)."""

@@ -134,6 +134,11 @@ class Receiver:
             # TEN-4: nobody owns the topic; it stays unmarked, and nothing more of it is fetched.
             consumer.pause([place])
             return
+        if not partition.continues_with(records[0].offset):
+            # The log begins anew: the topic was made again, or an operator went back. So does the ownership.
+            self.lost([place])
+            self.assigned([place])
+            partition = self._partitions[place]
         partition.deliver(records)
         if self._inline:
             self._workers[place].drain()

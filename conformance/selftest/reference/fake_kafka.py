@@ -77,6 +77,12 @@ class FakeConsumer:
             self._lose = lost
             self._kafka.changed.notify_all()
 
+    def begin_anew(self, place: TopicPartition) -> None:
+        """Empty a partition's log: its offsets begin with 0 again. For the test's thread."""
+        with self._kafka.changed:
+            self._kafka.logs[place].clear()
+            self._positions[place] = 0
+
     @property
     def paused(self) -> set[TopicPartition]:
         """The partitions that are paused."""

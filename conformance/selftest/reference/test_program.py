@@ -191,6 +191,18 @@ def test_a_lost_partition_commits_nothing_more(bench: Bench) -> None:
     assert all(offset >= 4 for _, offset in bench.kafka.history)
 
 
+def test_a_topic_that_is_made_again_is_read_from_its_first_record(bench: Bench) -> None:
+    """OFF-2: when offsets begin anew in a partition that is owned, so does everything that is known of it."""
+    bench.produce(A, 5)
+    bench.own(A)
+    bench.commits(A, 5)
+    assert bench.consumer is not None
+    bench.consumer.begin_anew(A)
+    expected = bench.produce(A, 3)
+    bench.commits(A, 3)
+    assert sorted(bench.clusters["a"].accepted[5:]) == sorted(expected)
+
+
 def test_a_topic_that_nobody_owns_waits_and_delays_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     """TEN-4: it is named once in the output, stays uncommitted, and is fetched no more."""
     nobodys = TopicPartition("managed_otlp.logs.nobody", 0)
