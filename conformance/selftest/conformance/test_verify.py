@@ -46,6 +46,9 @@ def test_an_unknown_name_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFi
         (("reference", "--services", "kafka=docker"), "--services: 'kafka=docker': allowed: kafka=native"),
         (("reference", "--services", "redis=native"), "'redis=native': no such service"),
         (("reference", "--depth", "deep"), "'deep' is not one of 'smoke', 'standard', 'soak'"),
+        (("reference", "--scenario", "crush"), "--scenario: 'crush': allowed: isolation, "),
+        (("reference", "--scenario", "outcomes"), "(outcomes) is judged at it; --depth standard judges it"),
+        (("reference", "--only", "DEL-6"), "(DEL-6) is judged at it; --depth standard judges it"),
         (("reference", "--only", "OPS-1"), "no scenario judges OPS-1 yet, so nothing was run"),
     ],
 )
