@@ -31,7 +31,7 @@ def test_the_healthy_who_feel_nothing_pass(tmp_path: Path) -> None:
     """With the measures of isolation as figures, and what waited."""
     finding = judged(beside(), tmp_path)
     assert finding.verdict is Verdict.PASS
-    assert finding.figures["waiting for the sick"].value == 10_000
+    assert finding.figures["waiting for the sick"].value == 9_900
 
 
 def test_the_healthy_who_wait_for_room_are_a_violation(tmp_path: Path) -> None:
