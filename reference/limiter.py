@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 _NEVER = float("-inf")
 
+# From when on an attempt is late: after so many seconds, and so many times what attempts have taken lately.
+_LATE_AFTER = 0.25
+_LATE_TIMES = 4
+_FADING = 0.9  # of what attempts took, with each one after it
+
 
 class AdaptiveCap:
     """How many slots a tenant may be granted now: raised step by step, halved at once (LIM-1 to LIM-4).
@@ -63,12 +68,14 @@ class Grant:
         began: When the slot was granted.
         timeout: The deadline of the attempt in seconds.
         overdue: Whether it was found open after `slow_after`, and counted as slow then: one sample an attempt (LIM-7).
+        cut: Whether it was to be cut, for others to have its worker.
     """
 
     flush: Flush
     began: float
     timeout: float
     overdue: bool = False
+    cut: bool = False
 
 
 class _Tenant:
@@ -84,6 +91,7 @@ class _Tenant:
         self.proven = False  # was anything ever accepted?
         self.last_was_bad = False
         self.accepted_at = _NEVER
+        self.pace = 0.0  # the longest that a good attempt took lately
         self.deadline = limiter.slow_after  # of the next probe
         self.failures = 0  # in a row, with nothing accepted; those of one moment count once
         self.failed_at = _NEVER
@@ -118,7 +126,8 @@ class Dispatcher:
         self._timeout = timeout
         self._tenants: dict[str, _Tenant] = {}
         self._waiting: dict[str, _Tenant] = {}  # those with work that waits, ready or not
-        self._open: set[Grant] = set()
+        self._open: list[Grant] = []  # in the order in which they began
+        self._pace = 0.0  # as a tenant's, of all tenants together
 
     def submit(self, lane: Lane, pieces: Sequence[Piece], now: float) -> None:
         """Take pieces of whole records, in order."""
@@ -146,7 +155,26 @@ class Dispatcher:
             name = min(candidates, key=lambda name: (self._waiting[name].slots, self._waiting[name].since))
             grants.append(self._grant(name, now))
         times = [time for tenant in self._waiting.values() for time in _events(tenant) if time > now]
+        if self._waiting and not self._free:
+            times += [time for grant in self._open if (time := self._late_at(grant)) > now]
         return grants, min(times, default=None)
+
+    def overstayed(self, now: float) -> list[Grant]:
+        """Return the attempts to cut now, each once, because others wait for their workers.
+
+        When more tenants fall sick at once than there are workers, all are held before anybody can know (ISO-5).
+        So while a tenant not at risk waits and no worker is free, of the attempts of those at risk, and of all that are
+        late, only as many may go on as those at risk may have: the oldest.
+        """
+        late = [grant for grant in self._open if self._late_at(grant) <= now]
+        if self._free or not late or all(self._waiting[name].at_risk for name in self._candidates(now)):
+            return []
+        suspect = [grant for grant in self._open if grant in late or self.at_risk(grant.flush.lane.tenant)]
+        oldest = suspect[: self._limiter.probation_slots]
+        found = [grant for grant in late if not grant.cut and grant not in oldest]
+        for grant in found:
+            grant.cut = True
+        return found
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> tuple[Division, Sequence[Piece]]:
         """Release the slot of an attempt that has ended, learn from it, and keep what must be sent again.
@@ -175,9 +203,9 @@ class Dispatcher:
         """Whether `tenant` has had no success yet, did badly last, or has an attempt open that is slow."""
         return self._tenant(tenant).at_risk
 
-    def under_way(self, lane: Lane) -> bool:
-        """Whether an attempt for `lane` is open."""
-        return any(grant.flush.lane is lane for grant in self._open)
+    def under_way(self, lane: Lane) -> list[Grant]:
+        """Return the attempts for `lane` that are open."""
+        return [grant for grant in self._open if grant.flush.lane is lane]
 
     def cap(self, tenant: str) -> int:
         """Return how many slots `tenant` may be granted now."""
@@ -191,6 +219,14 @@ class Dispatcher:
         if name not in self._tenants:
             self._tenants[name] = _Tenant(self._limiter)
         return self._tenants[name]
+
+    def _late_at(self, grant: Grant) -> float:
+        """Return when an attempt is late, unless its cluster accepts something meanwhile: then it never is."""
+        tenant = self._tenant(grant.flush.lane.tenant)
+        if tenant.accepted_at > grant.began:
+            return float("inf")
+        usual = max(tenant.pace, self._pace)
+        return grant.began + min(self._limiter.slow_after, max(_LATE_AFTER, _LATE_TIMES * usual))
 
     def _find_overdue(self, now: float) -> None:
         for grant in self._open:
@@ -234,7 +270,7 @@ class Dispatcher:
         tenant.slots += 1
         tenant.since = now
         grant = Grant(flush, now, min(tenant.deadline, self._timeout) if tenant.at_risk else self._timeout)
-        self._open.add(grant)
+        self._open.append(grant)
         return grant
 
     def _release(self, grant: Grant, tenant: _Tenant) -> None:
@@ -261,6 +297,7 @@ class Dispatcher:
         elif division.accepts:
             tenant.last_was_bad = False
             tenant.cap.good(grant.began, saturated=saturated)
+            tenant.pace, self._pace = (max(elapsed, _FADING * pace) for pace in (tenant.pace, self._pace))
         self._adapt_deadline(tenant, grant, elapsed, answered=division.accepts)
         self._adapt_pause(tenant, grant, division, now)
 

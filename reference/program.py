@@ -50,7 +50,7 @@ class Program:
     def start(self) -> None:
         """Start all threads."""
         spawn = self._runtime.spawn
-        for number in range(self._config.sending_queue.num_consumers):
+        for number in range(self._line.threads):
             spawn(f"sender {number}", self._line.work)
         spawn("dead letters", self._letters.work)
         self._receiving = spawn("receiver", self._receiver.run)

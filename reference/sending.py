@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from isolane.reference import log
@@ -55,6 +56,10 @@ class Line(Protocol):
     def cut(self, lane: Lane) -> None:
         """End the attempts for `lane` that are under way."""
 
+    @property
+    def threads(self) -> int:
+        """How many threads are to `work`."""
+
     def work(self) -> None:
         """Be a sending worker, until `close`."""
 
@@ -100,7 +105,7 @@ class Afterwards:
 class IsolatedLine:
     """A tenant's work waits for its own slots only: grants decide who is sent for (design decisions 2 to 7).
 
-    The lock guards the dispatcher, the budget, and the grants that no worker has taken yet.
+    The lock guards the dispatcher, the budget, and the tasks that no worker has taken yet.
     """
 
     def __init__(
@@ -118,7 +123,8 @@ class IsolatedLine:
             timeout=config.request.timeout,
         )
         self._budget = Budget(config.memory.budget, self._dispatcher.at_risk)
-        self._granted: deque[Grant] = deque()
+        self._workers = config.sending_queue.num_consumers
+        self._tasks: deque[Callable[[], None]] = deque()  # attempts to make, and attempts to cut
         self._again: float | None = None  # when to decide even if nothing happens
         self._closed = False
         self._work_came = runtime.condition()
@@ -152,27 +158,24 @@ class IsolatedLine:
     def under_way(self, lane: Lane) -> bool:
         """See `Line`: a cluster that does badly is not worth waiting for (REB-5, REB-7)."""
         with self._work_came:
-            return self._dispatcher.under_way(lane) and not self._dispatcher.at_risk(lane.tenant)
+            return bool(self._dispatcher.under_way(lane)) and not self._dispatcher.at_risk(lane.tenant)
 
     def cut(self, lane: Lane) -> None:
         """See `Line`."""
-        self._clusters[lane.tenant].cut(lane)
+        with self._work_came:
+            grants = self._dispatcher.under_way(lane)
+        for grant in grants:
+            self._clusters[lane.tenant].cut(grant)
+
+    @property
+    def threads(self) -> int:
+        """See `Line`: one more than there are workers, so that one always watches the time."""
+        return self._workers + 1
 
     def work(self) -> None:
         """See `Line`."""
-        while grant := self._next():
-            lane = grant.flush.lane
-            if lane.closed:
-                with self._work_came:
-                    self._dispatcher.cancel(grant)
-                    self._decide()
-                lane.abandon(grant.flush.pieces)
-                continue
-            reply = self._clusters[lane.tenant].attempt(grant.flush.documents, timeout=grant.timeout, key=lane)
-            with self._work_came:
-                division, abandoned = self._dispatcher.settle(grant, reply, self._runtime.now())
-                self._decide()
-            self._afterwards(lane, reply, division, abandoned)
+        while task := self._next():
+            task()
 
     def close(self) -> None:
         """See `Line`."""
@@ -180,20 +183,36 @@ class IsolatedLine:
             self._closed = True
             self._work_came.notify_all()
 
-    def _next(self) -> Grant | None:
+    def _attempt(self, grant: Grant) -> None:
+        lane = grant.flush.lane
+        if lane.closed:
+            with self._work_came:
+                self._dispatcher.cancel(grant)
+                self._decide()
+            lane.abandon(grant.flush.pieces)
+            return
+        reply = self._clusters[lane.tenant].attempt(grant.flush.documents, timeout=grant.timeout, key=grant)
         with self._work_came:
-            while not self._granted and not self._closed:
+            division, abandoned = self._dispatcher.settle(grant, reply, self._runtime.now())
+            self._decide()
+        self._afterwards(lane, reply, division, abandoned)
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._work_came:
+            while not self._tasks and not self._closed:
                 left = None if self._again is None else self._again - self._runtime.now()
                 if left is not None and left <= 0:
                     self._decide()
                 else:
                     self._work_came.wait(left)
-            return self._granted.popleft() if self._granted else None
+            return self._tasks.popleft() if self._tasks else None
 
     def _decide(self) -> None:
-        before = self._again
-        grants, self._again = self._dispatcher.decide(self._runtime.now())
-        self._granted.extend(grants)
+        before, now = self._again, self._runtime.now()
+        grants, self._again = self._dispatcher.decide(now)
+        self._tasks.extend(partial(self._attempt, grant) for grant in grants)
+        overstayed = self._dispatcher.overstayed(now)
+        self._tasks.extend(partial(self._clusters[grant.flush.lane.tenant].cut, grant) for grant in overstayed)
         # When an earlier time was named than before, somebody must begin to wait for that.
         earlier = self._again is not None and (before is None or self._again < before)
-        self._work_came.notify(len(grants) + earlier)
+        self._work_came.notify(len(grants) + len(overstayed) + earlier)

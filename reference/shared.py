@@ -84,6 +84,11 @@ class SharedLine:
         """See `Line`."""
         self._clusters[lane.tenant].cut(lane)
 
+    @property
+    def threads(self) -> int:
+        """See `Line`."""
+        return self._config.sending_queue.num_consumers
+
     def work(self) -> None:
         """See `Line`."""
         while flush := self._next():

@@ -323,6 +323,73 @@ def test_a_new_tenant_does_not_wait_behind_black_holes() -> None:
     assert bench.tenants(bench.decide()) == ["new"]
 
 
+def outnumbered(bench: Bench) -> list[Grant]:
+    """Let as many tenants as there are workers fall silent at once, and one more have work; the silent attempts."""
+    silent = [f"s{number}" for number in range(WORKERS)]
+    bench.prove("h", *silent)
+    for tenant in silent:
+        bench.submit(tenant)
+    attempts = bench.decide()
+    assert len(attempts) == WORKERS
+    bench.submit("h")
+    assert not bench.decide()
+    return attempts
+
+
+def test_silent_attempts_make_room_when_they_hold_all_workers() -> None:
+    """ISO-5: while another waits, of the late attempts only as many go on as those at risk may have: the oldest."""
+    bench = Bench()
+    attempts = outnumbered(bench)
+    assert not bench.dispatcher.overstayed(bench.now)
+    _, again = bench.dispatcher.decide(bench.now)
+    assert again is not None
+    assert again <= bench.now + 0.25
+    bench.now = again
+    found = bench.dispatcher.overstayed(bench.now)
+    assert len(found) == WORKERS - LIMITER.probation_slots
+    assert not set(found) & set(attempts[: LIMITER.probation_slots])
+    assert not bench.dispatcher.overstayed(bench.now), "each is told once"
+    bench.settle(found[0], RETRYABLE, after=0.0)
+    assert bench.tenants(bench.decide()) == ["h"]
+
+
+def test_nobody_is_cut_for_those_at_risk() -> None:
+    """Whoever is not known to be well waits for its turn."""
+    bench = Bench()
+    outnumbered(bench)
+    bench.dispatcher.drop(bench.lane("h"))
+    bench.submit("new")
+    bench.now += 1.0
+    assert not bench.dispatcher.overstayed(bench.now)
+
+
+def test_attempts_are_late_by_what_was_usual_lately() -> None:
+    """Where bulks take a second, an attempt of a second is not late, and holds its worker."""
+    bench = Bench()
+    for _ in range(10):
+        bench.submit("slow but sure")
+        bench.settle(bench.decide()[0], ACCEPTED, after=1.0)
+    outnumbered(bench)
+    bench.now += 1.0
+    assert not bench.dispatcher.overstayed(bench.now)
+    bench.now += 1.0
+    assert bench.dispatcher.overstayed(bench.now), "slow_after is the most"
+
+
+def test_an_attempt_is_not_late_while_its_cluster_accepts_others() -> None:
+    """A cluster that accepts is not silent, however long one of its bulks may take."""
+    limiter = Limiter.model_validate({"floor": 2, "ceiling": 4, "slow_after": "2s", "probation_slots": 3})
+    bench = Bench(limiter, workers=2)
+    bench.prove("a", "h", cap=2)
+    bench.submit("a", 3)
+    bench.decide()
+    bench.now += 0.5
+    bench.settle(bench.open[0], ACCEPTED, after=0.0)
+    bench.decide()
+    bench.submit("h")
+    assert not bench.dispatcher.overstayed(bench.now)
+
+
 def test_deadlines_of_probes_double_and_learn() -> None:
     """Probes begin with a deadline of `slow_after`, double it each time it runs out, and keep one that sufficed."""
     bench = Bench()

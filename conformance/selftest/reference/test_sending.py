@@ -44,7 +44,7 @@ class Bench:
         limiter = {"ceiling": 2, "slow_after": "200ms", "probation_slots": 2}
         settings = {"sending_queue": sending, "limiter": limiter, **settings}
         self.line: Line = kind(config(TENANTS, **settings), runtime, self.clusters, afterwards)
-        self.threads = [runtime.spawn(f"sender {number}", self.line.work) for number in range(4)]
+        self.threads = [runtime.spawn(f"sender {number}", self.line.work) for number in range(self.line.threads)]
 
     def close(self) -> None:
         """End the workers."""
@@ -172,6 +172,23 @@ def test_an_isolated_tenant_waits_for_itself_only(bench_of: Callable[..., Bench]
         bench.line.submit(well, pieces(1))
         well.await_back(round_)
     assert not sick.resolved
+
+
+def test_the_silent_give_way_when_they_outnumber_the_workers(bench_of: Callable[..., Bench]) -> None:
+    """ISO-5: three tenants that were well take all workers at the moment they fall silent; the fourth goes on."""
+    bench = bench_of(IsolatedLine)
+    silent, well = {tenant: FakeLane(tenant) for tenant in "abc"}, FakeLane("d")
+    for lane in (*silent.values(), well):
+        for proofs in range(1, 10):
+            bench.line.submit(lane, pieces(2, size=4 * 1024**2))
+            lane.await_back(2 * proofs)
+    for tenant, lane in silent.items():
+        bench.clusters[tenant].answer(None)
+        bench.line.submit(lane, pieces(2, size=4 * 1024**2))
+    eventually(lambda: sum(bench.clusters[tenant].open for tenant in silent) == 4)
+    bench.line.submit(well, pieces(1))
+    well.await_back(19)
+    assert sum(bench.clusters[tenant].open for tenant in silent) > 0
 
 
 def test_the_shared_queue_blocks_whoever_fills_it(bench_of: Callable[..., Bench]) -> None:
