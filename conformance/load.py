@@ -23,6 +23,9 @@ from isolane.conformance.tokens import Token
 from isolane.fixtures import payloads
 from isolane.fixtures.implementations.descriptor import Policy
 
+PADDING = 120
+"""Bytes by which the text of each item is lengthened."""
+
 LAG_WORTH_TELLING = 0.1
 """Seconds that a record may leave late before the history tells it; checkers have bounds of their own."""
 
@@ -98,7 +101,7 @@ class Load:
         seed: int,
         produced: HistoryWriter,
         events: HistoryWriter,
-        padding: int = 120,
+        padding: int = PADDING,
     ) -> None:
         """Prepare the load of `topics`; nothing is sent before it is asked for.
 

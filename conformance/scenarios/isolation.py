@@ -1,7 +1,7 @@
 """Isolation: one tenant's cluster is slow, then pushes back in three ways; the others must not notice.
 
 Field bugs FB-17, FB-18, FB-19, FB-21: a shared allowance, poll, intake or retry pool that one sick tenant
-fills. One control serves every fault, since the load is the same throughout.
+fills. One control serves every fault, since the load is the same throughout. `one_sick` is the longer form of it.
 """
 
 from __future__ import annotations
@@ -67,4 +67,5 @@ SCENARIO = Scenario(
     judges=("ISO-1", "ISO-3", "DEL-1", "OFF-1", "TEN-2"),
     shape=shape,
     story=story,
+    depths=("smoke",),
 )
