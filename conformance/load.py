@@ -24,7 +24,7 @@ from isolane.fixtures import payloads
 from isolane.fixtures.implementations.descriptor import Policy
 
 PADDING = 120
-"""Bytes by which the text of each item is lengthened."""
+"""Bytes by which the text of each item is lengthened where nothing else is said."""
 
 LAG_WORTH_TELLING = 0.1
 """Seconds that a record may leave late before the history tells it; checkers have bounds of their own."""
@@ -48,6 +48,7 @@ class LoadTopic:
         codecs: How its batches are compressed: the first partition's with the first one, and so on round and round.
         owned: Whether any tenant owns it, so that somebody must finish its records.
         keyed: Whether each record has a key of its own, as compacted topics need.
+        padding: Bytes by which the text of each item is lengthened.
     """
 
     name: str
@@ -56,6 +57,7 @@ class LoadTopic:
     codecs: tuple[Codec, ...] = ("none",)
     owned: bool = True
     keyed: bool = False
+    padding: int = PADDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,6 @@ class Load:
         seed: int,
         produced: HistoryWriter,
         events: HistoryWriter,
-        padding: int = PADDING,
     ) -> None:
         """Prepare the load of `topics`; nothing is sent before it is asked for.
 
@@ -109,7 +110,7 @@ class Load:
         """
         self._producers = producers
         self._topics = list(topics)
-        self._run, self._items, self._encoding, self._padding = run, items, encoding, padding
+        self._run, self._items, self._encoding = run, items, encoding
         self._undecodable = undecodable
         self._produced, self._events = produced, events
         self._random = random.Random(seed)
@@ -315,7 +316,7 @@ class Load:
     def _value(self, topic: LoadTopic, tokens: Sequence[str], draft: Draft) -> bytes | None:
         if draft.value is not None:
             return draft.value(self._encoding, topic.signal, tokens)
-        return payloads.value(self._encoding, topic.signal, tokens, padding=self._padding)
+        return payloads.value(self._encoding, topic.signal, tokens, padding=topic.padding)
 
     def _next(self, topic: int, draft: Draft) -> tuple[Token, str, bool]:
         with self._lock:

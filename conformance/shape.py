@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from isolane.conformance.load import PADDING
 from isolane.conformance.producer import Codec
 
 Role = Literal["sick", "healthy", "nobody"]
@@ -25,6 +26,7 @@ class TenantShape:
         late: Whether its topics are made only when the story says so.
         codecs: How the batches of its partitions are compressed, round and round.
         settings: Kafka's settings of its topics.
+        padding: Bytes by which the text of each item of its load is lengthened.
     """
 
     name: str
@@ -35,6 +37,7 @@ class TenantShape:
     late: bool = False
     codecs: tuple[Codec, ...] = ("none",)
     settings: Mapping[str, str] = field(default_factory=dict)
+    padding: int = PADDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,13 @@ class Shape:
         tenants: The tenants.
         initial_offset: Where a group that has committed nothing begins.
         encoding: Which of the encodings that the implementation names is used.
+        counted: Whether members reach Kafka through a proxy that counts what they fetch, where Kafka can have one.
     """
 
     tenants: tuple[TenantShape, ...]
     initial_offset: Literal["earliest", "latest"] = "earliest"
     encoding: Literal["first", "last"] = "first"
+    counted: bool = False
 
     @property
     def rate(self) -> float:
