@@ -29,7 +29,7 @@ class Depth:
 
 _DEPTHS: dict[DepthName, Depth] = {
     "smoke": Depth("smoke", control=6, slow=7, brief=5, crashes=1, outage=10, moves=1),
-    "standard": Depth("standard", control=12, slow=60, brief=7, crashes=3, outage=25, moves=3),
+    "standard": Depth("standard", control=10, slow=60, brief=7, crashes=3, outage=25, moves=3),
     "soak": Depth("soak", control=60, slow=600, brief=60, crashes=20, outage=660, moves=20),
 }
 

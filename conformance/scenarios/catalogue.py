@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from isolane.conformance.depth import DEPTHS, DepthName
-from isolane.conformance.scenarios import crash, isolation, many_sick, one_sick, outcomes, ownership, records
+from isolane.conformance.scenarios import crash, isolation, long_sick, many_sick, one_sick, outcomes, ownership, records
 from isolane.conformance.scenarios.model import Scenario
 
 SCENARIOS: tuple[Scenario, ...] = (
     isolation.SCENARIO,
     one_sick.SCENARIO,
+    long_sick.SCENARIO,
     many_sick.SCENARIO,
     crash.SCENARIO,
     outcomes.SCENARIO,
