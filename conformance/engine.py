@@ -13,6 +13,7 @@ from pathlib import Path
 
 from isolane.conformance import bounds
 from isolane.conformance.checkers import judge
+from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import Depth
 from isolane.conformance.errors import HarnessError, NoTrafficError
 from isolane.conformance.history import History
@@ -55,6 +56,7 @@ class Request:
         scope: Requirement ids; empty for all that the depth declares.
         folder: Where the run's evidence goes.
         names: Of scenarios; empty for all that judge anything in the scope.
+        clusters: What the tenants' clusters are.
     """
 
     descriptor: Descriptor
@@ -64,10 +66,21 @@ class Request:
     scope: tuple[str, ...]
     folder: Path
     names: tuple[str, ...] = ()
+    clusters: ClusterKind = "scripted"
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        """The scenarios of the depth that judge anything in the scope."""
+        """The scenarios of the depth that judge anything in the scope, on these clusters."""
+        return tuple(each for each in self._declared if each.clusters == self.clusters)
+
+    @property
+    def left_out(self) -> tuple[Scenario, ...]:
+        """Those that would be run on scripted clusters, which are what a depth is made for."""
+        scripted = tuple(each for each in self._declared if each.clusters == "scripted")
+        return () if self.clusters == "scripted" else scripted
+
+    @property
+    def _declared(self) -> tuple[Scenario, ...]:
         scope = self.scope or tuple(CATALOGUE.requirements)
         found = judging(scope, (self.depth.name,))
         return tuple(each for each in found if not self.names or each.name in self.names)
@@ -134,6 +147,8 @@ class Run:
             scope=request.scope,
             bounds=bounds.effective(request.descriptor),
             services=self._services.described,
+            clusters=request.clusters,
+            left_out=tuple(each.name for each in request.left_out),
             machine=_machine(),
         )
 

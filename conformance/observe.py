@@ -73,6 +73,7 @@ class CommitObserver:
         self._broker, self._group, self._topics, self._commits = broker, group, topics, commits
         self._partitions = partitions
         self._latest: dict[TopicPartition, int] = {}
+        self.began = 0.0  # when the last reading that succeeded did
 
     @property
     def latest(self) -> dict[TopicPartition, int]:
@@ -88,6 +89,7 @@ class CommitObserver:
             line |= {"ended": time.monotonic(), "error": str(error)}
         else:
             line |= {"ended": time.monotonic(), "offsets": self._keyed(self._latest)}
+            self.began = line["began"]
             with suppress(UnreadableError):  # the offsets say enough without them
                 line["ends"] = self._keyed(self._broker.ends(self._partitions()))
         self._commits.write(line)

@@ -28,19 +28,19 @@ from isolane.conformance.observe import CommitObserver, ProcessSampler, periodic
 from isolane.conformance.observe_letters import LetterObserver, letter_topics, source_of
 from isolane.conformance.producer import Producers
 from isolane.conformance.progress import Progress
+from isolane.conformance.recording import Clusters, recorded
 from isolane.conformance.shape import Shape
 from isolane.conformance.world import World, WorldTenant
-from isolane.fixtures.cluster import ScriptedClusters
 from isolane.fixtures.implementations.descriptor import Descriptor
 from isolane.fixtures.implementations.rendering import TenantView, WorldView
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What worlds stand on: Kafka's address (host:port), the scripted clusters' server, and what they are, in words."""
+    """What worlds stand on: Kafka's address (host:port), the tenants' clusters, and what they are, in words."""
 
     bootstrap: str
-    clusters: ScriptedClusters
+    clusters: Clusters
     described: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -135,7 +135,6 @@ def opened(
     )
     meta = _meta(plan, descriptor, view.group_id, names)
     (folder / META).write_text(meta.model_dump_json(by_alias=True, indent=2) + "\n")
-    services.clusters.rotate_ledger(folder / ATTEMPTS)
     with ExitStack() as stack:
         broker = stack.enter_context(connected(services.bootstrap))
         broker.create_topics({topic.name: topic.partitions for topic in topics if topic.partitions}, names.settings)
@@ -143,6 +142,7 @@ def opened(
         stack.callback(broker.delete_topics, {*(topic.name for topic in topics), *aside})
         for tenant in names.owning:
             stack.callback(services.clusters.remove, tenant.name)
+        stack.enter_context(recorded(services.clusters, [tenant.name for tenant in names.owning], folder))
         produced, events, commits, samples, dead_letters = (
             stack.enter_context(HistoryWriter(folder / name))
             for name in (PRODUCED, EVENTS, COMMITS, SAMPLES, DEAD_LETTERS)

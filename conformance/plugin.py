@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+_SERVICES = "kafka=external:HOST:PORT, elasticsearch=native"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add Isolane's options."""
     group = parser.getgroup("isolane", "conformance of multi-tenant Kafka to Elasticsearch delivery")
     group.addoption("--implementation", metavar="NAME|PATH", help="run the conformance tests against it")
     group.addoption("--depth", default="smoke", help="how long to look: smoke (default), standard or soak")
-    group.addoption("--services", action="append", metavar="SERVICE=PLACE", default=[], help="kafka=external:HOST:PORT")
+    group.addoption("--services", action="append", metavar="SERVICE=PLACE", default=[], help=_SERVICES)
     group.addoption("--seed", type=int, help="what load is drawn from; chosen and reported when not given")
     group.addoption(
         "--evidence", type=Path, metavar="DIR", help="where evidence goes (default: isolane-runs/NAME-TIME)"

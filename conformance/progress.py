@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from isolane.conformance import history_values
-from isolane.conformance.history_files import ATTEMPTS, DEAD_LETTERS, Tail
+from isolane.conformance.history_files import ATTEMPTS, DEAD_LETTERS, FOUND, Tail
+from isolane.conformance.history_found import Documents
 from isolane.conformance.history_ledger import Ledger
 from isolane.conformance.history_letters import LetterIndex
 from isolane.conformance.load import Load
@@ -26,6 +27,7 @@ class Progress:
         """Follow `load`, and the files of the history in `folder`; run and owners are those of `AcceptedIndex`."""
         self._load = load
         self._attempts, self._ledger = Tail(folder / ATTEMPTS), Ledger(run, owners)
+        self._found, self._documents = Tail(folder / FOUND), Documents(self._ledger.accepted)
         self._dead_letters, self._letters = Tail(folder / DEAD_LETTERS), LetterIndex(run)
         self.outstanding: dict[int, int] = {}
         self.arrived: set[tuple[int, int]] = set()
@@ -37,11 +39,18 @@ class Progress:
             if line["e"] == "arrived":
                 records = {number_of(token) >> ITEM_BITS for token in line["tokens"] if token}
                 self.arrived |= {(topic_of(record), partition_of(record)) for record in records}
+        for line in self._found.poll():
+            self._documents.feed(line)
         for line in self._dead_letters.poll():
             self._letters.add(history_values.dead_letter(line))
         sent = self.outstanding | self._load.take_sent()
         self.outstanding = {record: items for record, items in sent.items() if not self._is_finished(record, items)}
         return self.outstanding
+
+    @property
+    def searched(self) -> Mapping[str, float]:
+        """When the latest complete search of each tenant's real cluster began, as far as it was known then."""
+        return self._documents.latest
 
     def _is_finished(self, record: int, items: int) -> bool:
         accepted = self._ledger.accepted

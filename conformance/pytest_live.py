@@ -84,13 +84,14 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--implementation measures time: run it without --numprocesses")
     stack = config.stash[_STACK] = ExitStack()
     try:
+        choice = services.ServiceChoice.parse(config.getoption("services"))
         asked = request(
             config.getoption("implementation"),
             depth_name=config.getoption("depth"),
             seed=config.getoption("seed"),
             out=config.getoption("evidence"),
+            clusters=choice.elasticsearch,
         )
-        choice = services.ServiceChoice.parse(config.getoption("services"))
     except (DescriptorError, RequestError, services.ServiceChoiceError) as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[_LIVE] = LiveRun(asked, choice, stack)

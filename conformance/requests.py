@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from isolane.conformance.clusters import CLUSTER_KINDS, ClusterKind
 from isolane.conformance.depth import DEPTHS, depth
 from isolane.conformance.engine import Request
 from isolane.conformance.requirements import CATALOGUE, UnknownRequirementError, requirement
@@ -31,6 +32,7 @@ def request(
     ids: Sequence[str] = (),
     profiles: Sequence[str] = (),
     names: Sequence[str] = (),
+    clusters: ClusterKind = "scripted",
 ) -> Request:
     """A request for the implementation of that name or descriptor path; its folder is made.
 
@@ -42,6 +44,7 @@ def request(
         ids: Requirements to judge only, comma-separated in each.
         profiles: Profiles to judge only, likewise.
         names: Scenarios to run only, likewise.
+        clusters: What the tenants' clusters are.
 
     Raises:
         DescriptorError: No such implementation, or its descriptor is wrong.
@@ -61,6 +64,7 @@ def request(
         scope=scope,
         folder=(out or RUNS / f"{known.name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}").absolute(),
         names=_named(names),
+        clusters=clusters,
     )
     if not made.scenarios:
         raise RequestError(_nothing_to_run(made))
@@ -90,6 +94,10 @@ def _named(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _nothing_to_run(asked: Request) -> str:
+    for kind in CLUSTER_KINDS:
+        if replace(asked, clusters=kind).scenarios:
+            here = f"--services elasticsearch={asked.clusters}"
+            return f"{here}: nothing of what was asked for can be tried on such; --services elasticsearch={kind} can"
     other = next((name for name in DEPTHS if replace(asked, depth=depth(name)).scenarios), None)
     if other is None:
         return f"no scenario judges {', '.join(asked.scope)} yet, so nothing was run"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 
+from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.verdict import HARNESS, ExitCode, Finding, Outcome, Verdict, combine, exit_code
 
@@ -69,6 +70,8 @@ class RunResult:
         bounds: The effective bounds by name.
         services: What stood in for Kafka and the clusters, by name.
         machine: What the run was made on.
+        clusters: What the tenants' clusters were.
+        left_out: The scenarios of the depth, within the scope, that such clusters cannot have.
     """
 
     implementation: Implementation
@@ -82,6 +85,8 @@ class RunResult:
     bounds: Mapping[str, float | int | str | bool | None] = field(default_factory=dict)
     services: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str | int | float] = field(default_factory=dict)
+    clusters: ClusterKind = "scripted"
+    left_out: tuple[str, ...] = ()
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -119,7 +124,8 @@ class RunResult:
     def headline(self) -> str:
         """The run in one sentence."""
         who = f"{self.implementation.name} {self.implementation.version}".strip()
-        return f"{who} {_ENDINGS[self.exit_code]} at depth {self.depth}: {', '.join(_counts(self.outcomes))}"
+        part = f" in part, without {', '.join(self.left_out)}" if self.left_out else ""
+        return f"{who} {_ENDINGS[self.exit_code]} at depth {self.depth}{part}: {', '.join(_counts(self.outcomes))}"
 
     def with_verdict(self, verdict: Verdict) -> tuple[Outcome, ...]:
         """Return the outcomes with this verdict."""
@@ -130,6 +136,8 @@ class RunResult:
         only = [part for identifier in ids or self.scope for part in ("--only", identifier)]
         descriptor = self.implementation.descriptor
         command = ["isolane", "verify", descriptor, "--depth", self.depth, "--seed", str(self.seed), *only]
+        if self.clusters != "scripted":
+            command += ["--services", f"elasticsearch={self.clusters}"]
         return shlex.join(command)
 
 

@@ -17,12 +17,15 @@ from isolane.conformance import bounds
 from isolane.conformance.broker import Broker
 from isolane.conformance.errors import ImplementationNotStartedError, NoTrafficError
 from isolane.conformance.history_files import HistoryWriter
+from isolane.conformance.history_found import NODE
 from isolane.conformance.load import PLAIN, Draft, Load
 from isolane.conformance.members import Members
+from isolane.conformance.nodes import Nodes
 from isolane.conformance.observe import PERIOD, CommitObserver
 from isolane.conformance.observe_letters import letter_topics
 from isolane.conformance.progress import Progress
 from isolane.conformance.reader import has_gaps
+from isolane.conformance.recording import Clusters
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.tokens import topic_of
 from isolane.fixtures.cluster import Script, ScriptedClusters
@@ -30,6 +33,9 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 
 ACKNOWLEDGED_WITHIN = 20.0
 """Seconds that Kafka has to acknowledge the load."""
+
+LOOKED_WITHIN = 10.0
+"""Seconds that observers get to see how things are."""
 
 KNOCK = 0.5
 """Seconds between canaries to a group that begins at the end of topics."""
@@ -56,7 +62,7 @@ class World:
         *,
         load: Load,
         members: Members,
-        clusters: ScriptedClusters,
+        clusters: Clusters,
         commits: CommitObserver,
         progress: Progress,
         broker: Broker,
@@ -188,18 +194,59 @@ class World:
         full = self._tenants[tenant].name
         scripts = [layer.model_dump(mode="json", exclude_defaults=True) for layer in layers]
         self.tell("fault", name, tenant=full, script=scripts[0] if len(scripts) == 1 else {"layers": scripts})
-        self._clusters.script(full, *layers)
+        self._scripted.script(full, *layers)
 
     def heal(self, tenant: str, name: str) -> None:
         """Let one tenant's cluster be healthy again: the end of the fault of that name."""
         full = self._tenants[tenant].name
         bitten = self.bitten(tenant)
-        self._clusters.script(full)
+        self._scripted.script(full)
         self.tell("heal", name, tenant=full, bitten=bitten)
 
     def bitten(self, tenant: str) -> int:
         """How many exchanges the present script of a tenant's cluster has affected."""
-        return self._clusters.counters(self._tenants[tenant].name)["bitten"]
+        return self._scripted.counters(self._tenants[tenant].name)["bitten"]
+
+    @contextmanager
+    def without_node(self, tenant: str) -> Iterator[None]:
+        """Kill one tenant's real node with SIGKILL; it is started again, on the same data, when the block has run."""
+        full = self._tenants[tenant].name
+        self._nodes.kill(full)
+        self.tell("fault", NODE, tenant=full)
+        yield
+        self.tell("heal", NODE, tenant=full)
+        self._nodes.start(full)
+
+    @contextmanager
+    def write_block(self, tenant: str) -> Iterator[None]:
+        """Let the indices of one tenant's real node refuse every document with 403, until the block has run."""
+        full = self._tenants[tenant].name
+        self._nodes.block_writes(full, blocked=True)
+        self.tell("fault", "write_block", tenant=full)
+        yield
+        self._nodes.block_writes(full, blocked=False)
+        self.tell("heal", "write_block", tenant=full)
+
+    def look(self) -> bool:
+        """Wait until offsets were read, and real clusters searched, since this call; whether that was in time."""
+        since = time.monotonic()
+        names = [tenant.name for tenant in self._tenants.values() if tenant.shape.role != "nobody"]
+
+        def looked() -> bool:
+            self._missing()
+            return self._commits.began > since and all(self._progress.searched.get(name, 0.0) > since for name in names)
+
+        return self._await(looked, LOOKED_WITHIN, "a look")
+
+    @property
+    def _scripted(self) -> ScriptedClusters:
+        assert isinstance(self._clusters, ScriptedClusters), "the scenario says that it needs none of this"
+        return self._clusters
+
+    @property
+    def _nodes(self) -> Nodes:
+        assert isinstance(self._clusters, Nodes), "the scenario does not say that it needs real nodes"
+        return self._clusters
 
     def close_letters(self, tenant: str) -> None:
         """Let the dead-letter topics of a tenant be missing, and nobody be able to make them.
@@ -223,7 +270,7 @@ class World:
         """Tell how many documents each tenant's cluster holds."""
         for tenant in self._tenants.values():
             if tenant.shape.role != "nobody":
-                self.tell("documents", tenant.name, documents=self._clusters.counters(tenant.name)["documents"])
+                self.tell("documents", tenant.name, documents=self._scripted.counters(tenant.name)["documents"])
 
     def run_for(self, seconds: float) -> None:
         """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""

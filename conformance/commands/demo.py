@@ -32,7 +32,7 @@ def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> 
     3 the harness or a service failed, 4 wrong usage.
     """
     try:
-        choice = services.ServiceChoice.parse(choices)
+        choice = services.ServiceChoice.parse(choices, only_scripted=True)
         folder = out or RUNS / f"demo-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
         asked = request(demo.MODES[-1].implementation, seed=seed, out=folder)
     except (RequestError, services.ServiceChoiceError) as error:

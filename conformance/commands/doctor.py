@@ -24,7 +24,7 @@ def command(*, implementation: str, choices: tuple[str, ...], out: Path | None) 
     Exit codes: 0 every step went well, 2 one did not, 3 a service failed, 4 wrong usage.
     """
     try:
-        choice = services.ServiceChoice.parse(choices)
+        choice = services.ServiceChoice.parse(choices, only_scripted=True)
         asked = request(implementation, out=out)
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error

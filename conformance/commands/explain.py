@@ -9,6 +9,7 @@ from rich.text import Text
 
 from isolane.conformance.requirements import CATALOGUE, Requirement, UnknownRequirementError, requirement
 from isolane.conformance.scenarios.catalogue import judging
+from isolane.conformance.scenarios.model import Scenario
 
 
 @click.command()
@@ -19,8 +20,13 @@ def command(identifier: str) -> None:
         found = requirement(identifier)
     except UnknownRequirementError as error:
         raise click.UsageError(str(error)) from error
-    scenarios = [f"{each.name} ({', '.join(each.depths)}): {each.title}" for each in judging((found.id,))]
+    scenarios = [f"{each.name} ({_when(each)}): {each.title}" for each in judging((found.id,))]
     Console(highlight=False).print(_page(found, scenarios))
+
+
+def _when(scenario: Scenario) -> str:
+    depths = ", ".join(scenario.depths)
+    return depths if scenario.clusters == "scripted" else f"{depths}; --services elasticsearch={scenario.clusters}"
 
 
 def _page(found: Requirement, scenarios: list[str]) -> RenderableType:

@@ -21,7 +21,7 @@ from isolane.conformance.ticker import Ticker
 @click.option("--only", "ids", multiple=True, metavar="ID", help="Judge these requirements only (comma-separated).")
 @click.option("--scenario", "names", multiple=True, metavar="NAME", help="Run these scenarios only (comma-separated).")
 @click.option("--seed", type=click.IntRange(0), help="What load is drawn from; chosen and reported when not given.")
-@click.option("--services", "choices", multiple=True, metavar="SERVICE=PLACE", help="kafka=external:HOST:PORT")
+@click.option("--services", "choices", multiple=True, metavar="SERVICE=PLACE", help=services.HELP)
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/NAME-TIME).")
 def command(
     *,
@@ -44,7 +44,14 @@ def command(
     try:
         choice = services.ServiceChoice.parse(choices)
         asked = request(
-            implementation, depth_name=depth_name, seed=seed, out=out, ids=ids, profiles=profiles, names=names
+            implementation,
+            depth_name=depth_name,
+            seed=seed,
+            out=out,
+            ids=ids,
+            profiles=profiles,
+            names=names,
+            clusters=choice.elasticsearch,
         )
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error

@@ -42,6 +42,8 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
     for scenario in result.scenarios:
         if scenario.failure:
             yield Text(f"Scenario {scenario.name} was not completed: {scenario.failure}", style="yellow")
+    if result.left_out:
+        yield Text(f"Left out, as real nodes take no scripts: {', '.join(result.left_out)}", style="yellow")
     for finding in result.harness:
         yield Text(f"Scenario {finding.scenario}: {finding.summary}", style="yellow")
     if result.bounds:

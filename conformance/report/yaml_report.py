@@ -55,7 +55,8 @@ def read(path: Path) -> RunResult:
     if content.get("complete") is not True:
         raise ReportError(f"{path} was cut short: it lacks its last line, complete: true")
     try:
-        return _RESULT.validate_python({each.name: content.get(each.name) for each in fields(RunResult)})
+        names = [each.name for each in fields(RunResult)]
+        return _RESULT.validate_python({name: content[name] for name in names if name in content})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

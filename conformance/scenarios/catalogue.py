@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from isolane.conformance.depth import DEPTHS, DepthName
-from isolane.conformance.scenarios import crash, isolation, long_sick, many_sick, one_sick, outcomes, ownership, records
+from isolane.conformance.scenarios import (
+    crash,
+    isolation,
+    long_sick,
+    many_sick,
+    nodes,
+    one_sick,
+    outcomes,
+    ownership,
+    records,
+)
 from isolane.conformance.scenarios.model import Scenario
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -17,6 +27,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     outcomes.SCENARIO,
     records.SCENARIO,
     ownership.SCENARIO,
+    nodes.SCENARIO,
 )
 
 

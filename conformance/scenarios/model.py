@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import DEPTHS, Depth, DepthName
 from isolane.conformance.shape import Shape
 from isolane.conformance.world import World
@@ -30,6 +31,7 @@ class Scenario:
         shape: The tenants of its world for an implementation, which may lack what some of them would try.
         story: What is done to the world.
         depths: The depths at which it is run.
+        clusters: What it needs of the tenants' clusters: that they can be scripted, or that they are real.
         adapt: How an implementation is configured for it: its descriptor with other timing or limits.
         untried: Which of the requirements cannot be tried with an implementation, though it does not lack a feature.
     """
@@ -40,6 +42,7 @@ class Scenario:
     shape: Callable[[Descriptor], Shape]
     story: Callable[[World, Depth], None]
     depths: tuple[DepthName, ...] = DEPTHS
+    clusters: ClusterKind = "scripted"
     adapt: Callable[[Descriptor], Descriptor] = _as_it_is
     untried: Callable[[Descriptor], Collection[str]] = _nothing
 

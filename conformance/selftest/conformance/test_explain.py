@@ -38,6 +38,11 @@ def test_the_scenarios_that_judge_it_are_named() -> None:
     assert "none yet" in explained("OPS-4").output
 
 
+def test_what_a_scenario_needs_is_said_with_it() -> None:
+    """Its depths, and real nodes where it takes those."""
+    assert "nodes (smoke, standard, soak; --services elasticsearch=native): " in explained("TEN-3").output
+
+
 def test_reports_of_others_are_links() -> None:
     """So that the reason can be read at its source."""
     assert "https://github.com/influxdata/telegraf/issues/19738" in explained("ISO-1").output

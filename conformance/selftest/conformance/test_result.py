@@ -43,6 +43,15 @@ def test_the_headline_counts_everything() -> None:
     )
 
 
+def test_what_real_nodes_cannot_have_is_said_in_the_headline() -> None:
+    """A part of what the depth is made of was left out; the command that runs it again leaves out the same."""
+    part = replace(result(), clusters="native", left_out=("isolation", "crash"))
+    assert part.headline.startswith(
+        "reference 1.2.3 conforms at depth smoke in part, without isolation, crash: 3 passed"
+    )
+    assert part.reproduce().endswith(" --seed 7 --services elasticsearch=native")
+
+
 @pytest.mark.parametrize(
     ("failure", "harness_failed", "expected"),
     [("no canary came through", False, ExitCode.INCONCLUSIVE), ("the disk is full", True, ExitCode.HARNESS_FAILED)],

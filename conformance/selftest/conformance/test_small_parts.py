@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from isolane.conformance import bounds
 from isolane.conformance.expectation import Expectation
+from isolane.conformance.requests import request
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.result import Implementation, RunResult, ScenarioRun
 from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
-from isolane.conformance.services import ServiceChoice
+from isolane.conformance.services import ServiceChoice, ServiceChoiceError
 from isolane.conformance.verdict import Finding, Verdict
 from isolane.fixtures.implementations import descriptor
 
@@ -28,6 +31,46 @@ def test_services_are_native_unless_an_address_is_given() -> None:
     """`kafka=external:HOST:PORT` names a broker that runs already."""
     assert ServiceChoice.parse([]).kafka == "native"
     assert ServiceChoice.parse(["kafka=external:127.0.0.1:9092"]).kafka == "127.0.0.1:9092"
+
+
+def test_clusters_are_scripted_unless_real_ones_are_asked_for() -> None:
+    """`elasticsearch=native` brings real nodes, and reports say what they are and what they lack."""
+    assert ServiceChoice.parse([]).described["elasticsearch"] == "scripted clusters"
+    choice = ServiceChoice.parse(["elasticsearch=native", "kafka=native"])
+    assert choice.elasticsearch == "native"
+    assert "Elasticsearch 9.2.0: real nodes" in choice.described["elasticsearch"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("elasticsearch=docker", "allowed here: elasticsearch=scripted, elasticsearch=native"),
+        ("elasticsearch", "allowed here: elasticsearch=scripted, elasticsearch=native"),
+        ("kafka=external:", "allowed: kafka=native, kafka=external:HOST:PORT"),
+        ("kafka", "allowed: kafka=native, kafka=external:HOST:PORT"),
+        ("redis=native", "no such service; allowed: kafka=native, kafka=external:HOST:PORT, elasticsearch=scripted"),
+    ],
+)
+def test_a_wrong_choice_says_what_is_allowed(choice: str, message: str) -> None:
+    """With what was typed."""
+    with pytest.raises(ServiceChoiceError, match=f"--services: '{choice}': {re.escape(message)}"):
+        ServiceChoice.parse([choice])
+
+
+def test_what_needs_scripts_takes_no_real_nodes() -> None:
+    """The demo, and the doctor."""
+    with pytest.raises(ServiceChoiceError, match=r"allowed here: elasticsearch=scripted$"):
+        ServiceChoice.parse(["elasticsearch=native"], only_scripted=True)
+
+
+def test_on_real_nodes_some_scenarios_are_run_and_the_others_are_left_out(tmp_path: Path) -> None:
+    """A depth is made for scripted clusters: what real ones cannot have is named; without them nothing is missing."""
+    real = request("reference", out=tmp_path / "real", clusters="native")
+    assert {each.clusters for each in real.scenarios} == {"native"}
+    assert {"isolation", "crash"} <= {each.name for each in real.left_out}
+    scripted = request("reference", out=tmp_path / "scripted")
+    assert {each.clusters for each in scripted.scenarios} == {"scripted"}
+    assert scripted.left_out == ()
 
 
 def test_every_scenario_judges_known_requirements() -> None:

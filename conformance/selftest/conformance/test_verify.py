@@ -45,6 +45,8 @@ def test_an_unknown_name_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFi
         (("reference", "--profile", "speed"), "--profile: no profile 'speed'; the profiles are delivery"),
         (("reference", "--services", "kafka=docker"), "--services: 'kafka=docker': allowed: kafka=native"),
         (("reference", "--services", "redis=native"), "'redis=native': no such service"),
+        (("reference", "--scenario", "nodes"), "--services elasticsearch=native can"),
+        (("reference", "--scenario", "crash", "--services", "elasticsearch=native"), "elasticsearch=scripted can"),
         (("reference", "--depth", "deep"), "'deep' is not one of 'smoke', 'standard', 'soak'"),
         (("reference", "--scenario", "crush"), "--scenario: 'crush': allowed: isolation, "),
         (("reference", "--scenario", "outcomes"), "(outcomes) is judged at it; --depth standard judges it"),
