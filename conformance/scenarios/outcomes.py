@@ -26,7 +26,7 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 RATE = 12.0
 """Records a second of each tenant: enough to be in every request, little enough that a dozen fit on a small machine."""
 
-GATHER = Step(2.0, "gather", (Script(status=503),), bites=1)
+GATHER = Step(1.5, "gather", (Script(status=503),), bites=1)
 """What makes the requests that follow large: a backlog."""
 
 AT_FIRST = Step(12.0)
@@ -69,7 +69,8 @@ def _large(world: World, _depth: Depth) -> Sequence[Step]:
     too_large = Draft(value=partial(payloads.value, padding=2 * limit))
     lowered = (Script(body_limit=limit),)
     return [
-        Step(2, GATHER.name, GATHER.layers, 1, at_first=partial(world.send, "large", too_large)),
+        GATHER,
+        Step(1, GATHER.name, GATHER.layers, at_first=partial(world.send, "large", too_large)),
         Step(4, "large", lowered, bites=2),
         Step(1),
         GATHER,
