@@ -162,9 +162,7 @@ def _delay(history: History) -> Iterator[Finding]:
         "longest time until the commit": Figure(max(0.0, worst), "s", f"≤ {bound:g}"),
     }
     if worst > bound:
-        doubt = next(
-            (why for phase in history.phases if phase.ended > rest and (why := harness.starved(history, phase))), ""
-        )
+        doubt = harness.excuse(history, rest, worst, bound)
         late = "no commit followed" if worst == math.inf else f"the commit followed only {worst:.2f} s later"
         yield Finding(
             "OFF-4",

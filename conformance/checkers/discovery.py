@@ -43,8 +43,8 @@ def check(history: History) -> list[Finding]:
         return [_failed(history, skipped, figures, _fate(history, skipped))]
     if worst.delay(history) > bound:
         late = f"was accepted only {worst.delay(history):.1f} s later"
-        doubt = _doubt(history, worst)
-        if doubt:
+        since = max(worst.came, worst.records[0].acked)
+        if doubt := harness.excuse(history, since, worst.delay(history), bound):
             summary = f"the first record of a new partition {late}, but {doubt}"
             return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
         return [_failed(history, worst, figures, late)]
@@ -75,13 +75,6 @@ def _fate(history: History, newcomer: _Newcomer) -> str:
     if later is None:
         return "was never accepted, nor anything behind it"
     return f"was never accepted, and the one at {later.offset} was: it began there instead of at its first record"
-
-
-def _doubt(history: History, newcomer: _Newcomer) -> str | None:
-    for phase in history.phases:
-        if phase.ended > newcomer.came and (why := harness.starved(history, phase)):
-            return why
-    return None
 
 
 def _restart(history: History, newcomers: Sequence[_Newcomer]) -> str | None:

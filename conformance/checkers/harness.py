@@ -18,6 +18,9 @@ SAMPLER_GAP = 1.0
 OFFERED = 0.95
 """The part of the scheduled records that must have reached Kafka."""
 
+EXCUSABLE = 4.0
+"""How many times its bound something may take for a starved harness to be the reason."""
+
 _LIMITS = {"load_lag": LOAD_LAG, "sampler_gap": SAMPLER_GAP}
 
 _UNTIMED = frozenset({"ready", "capacity", "end"})
@@ -47,6 +50,19 @@ def starved(history: History, phase: Phase) -> str | None:
             what = name.replace("_", " ")
             return f"the harness was starved in {phase.name}: {what} of {seconds:.2f} s (allowed {_LIMITS[name]:g} s)"
     return _short(history, phase)
+
+
+def excuse(history: History, since: float, seconds: float, bound: float) -> str | None:
+    """Return why something that took so long since then may be the harness' own fault; None when it cannot.
+
+    What took several times as long as its bound, or is endless, no starved harness explains.
+    """
+    if seconds > EXCUSABLE * bound:
+        return None
+    reasons = (
+        starved(history, phase) for phase in history.phases if phase.began < since + seconds and phase.ended > since
+    )
+    return next(filter(None, reasons), None)
 
 
 def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:

@@ -43,8 +43,7 @@ def check(history: History) -> list[Finding]:
         return [_failed(history, records[0], summary, figures)]
     if gap.seconds > LONGEST_GAP:
         summary = f"{tenant} got nothing for {gap.seconds:.1f} s while a topic that nobody owns was written to"
-        doubts = (harness.starved(history, each) for each in history.phases if each.began <= gap.began < each.ended)
-        if doubt := next(filter(None, doubts), None):
+        if doubt := harness.excuse(history, gap.began, gap.seconds, LONGEST_GAP):
             summary = f"{summary}, but {doubt}"
             return [Finding("TEN-4", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
         return [_failed(history, records[0], summary, figures)]
