@@ -12,10 +12,10 @@ from isolane.conformance import bounds
 from isolane.conformance.broker import connected
 from isolane.conformance.depth import Depth
 from isolane.conformance.history_files import (
-    ATTEMPTS,
     COMMITS,
     DEAD_LETTERS,
     EVENTS,
+    FETCHED,
     META,
     PRODUCED,
     SAMPLES,
@@ -31,17 +31,27 @@ from isolane.conformance.progress import Progress
 from isolane.conformance.recording import Clusters, recorded
 from isolane.conformance.shape import Shape
 from isolane.conformance.world import World, WorldTenant
+from isolane.fixtures.counting_proxy import counting
 from isolane.fixtures.implementations.descriptor import Descriptor
 from isolane.fixtures.implementations.rendering import TenantView, WorldView
+from isolane.fixtures.services import Listener
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What worlds stand on: Kafka's address (host:port), the tenants' clusters, and what they are, in words."""
+    """What worlds stand on.
+
+    Attributes:
+        bootstrap: Kafka's address (host:port).
+        clusters: The tenants' clusters.
+        described: What they are, in words.
+        listeners: Kafka's spare listeners, to put proxies in front of.
+    """
 
     bootstrap: str
     clusters: Clusters
     described: Mapping[str, str] = field(default_factory=dict)
+    listeners: tuple[Listener, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +101,7 @@ def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
                 tenant.codecs,
                 owned=tenant.role != "nobody",
                 keyed=tenant.settings.get("cleanup.policy") == "compact",
+                padding=tenant.padding,
             )
             for signal in signals
         ]
@@ -116,9 +127,10 @@ def opened(
     folder.mkdir(parents=True)
     names = _named(plan, descriptor, folder)
     topics = names.topics
+    counted = plan.shape.counted and bool(services.listeners)
     encoding = descriptor.input.encodings[0 if plan.shape.encoding == "first" else -1]
     view = WorldView(
-        brokers=services.bootstrap,
+        brokers=services.listeners[0].advertised if counted else services.bootstrap,
         group_id=f"isolane-{plan.scenario}-{names.run:04x}",
         topic_pattern=rf"^managed_otlp\.[a-z]+\.[a-z0-9]+-{names.run:04x}$",
         tenants=tuple(
@@ -167,6 +179,10 @@ def opened(
         if source is not None:
             letters = LetterObserver(source, descriptor.dead_letter.headers, numbers, dead_letters)
             stack.enter_context(periodically("dead-letter-observer", letters.read, events))
+        if counted:
+            address = services.listeners[0]
+            proxy = counting(address.advertised, address.address, folder / FETCHED, folder / "counting-proxy.log")
+            stack.enter_context(proxy)
         members = Members(descriptor, view, folder, events)
         sampler = ProcessSampler(lambda: members.pids, samples)
         stack.enter_context(periodically("process-sampler", sampler.read, events))

@@ -96,7 +96,7 @@ def started(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]
         Kafka.native(folder / "kafka", progress=progress) if choice.kafka == NATIVE else Kafka.external(choice.kafka)
     )
     with _clusters(choice, folder, progress) as clusters, kafka as broker:
-        yield Services(broker.bootstrap, clusters, choice.described)
+        yield Services(broker.bootstrap, clusters, choice.described, broker.listeners)
 
 
 def _clusters(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]) -> Clusters:

@@ -144,13 +144,17 @@ class World:
     def load_within(self, limit: float) -> None:
         """Begin the load of the shape, scaled down where it would be more than `limit` records a second."""
         scale = self.scale = min(1.0, limit / self._shape.rate)
-        rates = {
-            topic: scale * tenant.rate / len(self._tenants[tenant.name].topics)
-            for tenant in self._shape.tenants
-            for topic in self._tenants[tenant.name].topics
+        self.rates({tenant.name: scale * tenant.rate for tenant in self._shape.tenants})
+
+    def rates(self, rates: Mapping[str, float]) -> None:
+        """Set the load: records a second by tenant, all its topics together; tenants not named get nothing."""
+        by_topic = {
+            topic: rate / len(self._tenants[tenant].topics)
+            for tenant, rate in rates.items()
+            for topic in self._tenants[tenant].topics
         }
-        self.tell("load", "rates", rates={str(topic): rate for topic, rate in rates.items()}, scale=scale)
-        self.load.rates(rates)
+        self.tell("load", "rates", rates={str(topic): rate for topic, rate in by_topic.items()}, scale=self.scale)
+        self.load.rates(by_topic)
 
     def send(self, tenant: str, draft: Draft = PLAIN, count: int = 1) -> None:
         """Send that many records like `draft` to each topic of a tenant, beside the load."""
@@ -196,16 +200,42 @@ class World:
         self.tell("fault", name, tenant=full, script=scripts[0] if len(scripts) == 1 else {"layers": scripts})
         self._scripted.script(full, *layers)
 
-    def heal(self, tenant: str, name: str) -> None:
-        """Let one tenant's cluster be healthy again: the end of the fault of that name."""
+    def behave(self, tenant: str, *layers: Script) -> None:
+        """Let one tenant's cluster behave so, healthy or as the layers say, from now on; that is no fault."""
+        self._scripted.script(self._tenants[tenant].name, *layers)
+
+    def heal(self, tenant: str, name: str, *layers: Script) -> None:
+        """Let one tenant's cluster be healthy again, or behave as the layers say: the end of the fault of that name."""
         full = self._tenants[tenant].name
         bitten = self.bitten(tenant)
-        self._scripted.script(full)
+        self._scripted.script(full, *layers)
         self.tell("heal", name, tenant=full, bitten=bitten)
 
     def bitten(self, tenant: str) -> int:
         """How many exchanges the present script of a tenant's cluster has affected."""
         return self._scripted.counters(self._tenants[tenant].name)["bitten"]
+
+    def requests(self, tenant: str) -> int:
+        """How many bulk requests have come to a tenant's cluster."""
+        return self._scripted.counters(self._tenants[tenant].name)["requests"]
+
+    def await_requests(self, tenant: str, count: int, timeout: float) -> bool:
+        """Whether `count` bulk requests, from its begin on, had come to a tenant's cluster within `timeout` seconds."""
+        return self._await(lambda: self.requests(tenant) >= count, timeout, f"requests of {tenant}")
+
+    def await_standstill(self, tenant: str, seconds: float, timeout: float) -> bool:
+        """Whether within `timeout` seconds nothing of a tenant was finished for so many seconds."""
+        topics = frozenset(self._tenants[tenant].topics)
+        left, since = -1, time.monotonic()
+
+        def still() -> bool:
+            nonlocal left, since
+            now = sum(topic_of(record) in topics for record in self._missing())
+            if now != left:
+                left, since = now, time.monotonic()
+            return time.monotonic() - since >= seconds
+
+        return self._await(still, timeout, f"a standstill of {tenant}")
 
     @contextmanager
     def without_node(self, tenant: str) -> Iterator[None]:
