@@ -51,8 +51,10 @@ def _birth(record: Produced) -> Iterator[_Line]:
 
 def _waiting(history: History, record: Produced) -> Iterator[_Line]:
     late = record.acked + LATE
-    if history.searches or late > history.last or any(
-        attempt.arrived <= late and attempt.carries(record.record) for attempt in history.attempts
+    if (
+        history.searches
+        or late > history.last
+        or any(attempt.arrived <= late and attempt.carries(record.record) for attempt in history.attempts)
     ):
         return
     busy = Counter(

@@ -39,13 +39,7 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
             if finding.verdict is Verdict.FAIL:
                 yield _violation(result, outcome, finding)
     yield _table(result)
-    for scenario in result.scenarios:
-        if scenario.failure:
-            yield Text(f"Scenario {scenario.name} was not completed: {scenario.failure}", style="yellow")
-    if result.left_out:
-        yield Text(f"Left out, as real nodes take no scripts: {', '.join(result.left_out)}", style="yellow")
-    for finding in result.harness:
-        yield Text(f"Scenario {finding.scenario}: {finding.summary}", style="yellow")
+    yield from (Text(caution, style="yellow") for caution in _cautions(result))
     if result.bounds:
         yield Text("Bounds: " + ", ".join(f"{name} {value}" for name, value in result.bounds.items()), style="dim")
     for verdict in _UNJUDGED:
@@ -55,6 +49,17 @@ def _parts(result: RunResult) -> Iterator[RenderableType]:
     who = result.implementation
     yield from (Text(f"Note on {who.name}: {note}") for note in who.notes)
     yield Text(result.headline, style="bold")
+
+
+def _cautions(result: RunResult) -> Iterator[str]:
+    """Yield what was not run, or not as it should be."""
+    for scenario in result.scenarios:
+        if scenario.failure:
+            yield f"Scenario {scenario.name} was not completed: {scenario.failure}"
+    if result.left_out:
+        yield f"Left out, as real nodes take no scripts: {', '.join(result.left_out)}"
+    for finding in result.harness:
+        yield f"Scenario {finding.scenario}: {finding.summary}"
 
 
 def _violation(result: RunResult, outcome: Outcome, finding: Finding) -> RenderableType:
