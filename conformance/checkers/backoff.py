@@ -20,8 +20,11 @@ from isolane.conformance.verdict import Figure, Finding
 FEWEST = 3
 """Refusals in a row of the same item, each followed by a retry: with fewer, no growth can be seen."""
 
-GROWTH = 2.0
-"""How many times an earlier wait some later one must be: two doublings allow for jitter and for waiting for a turn."""
+ENOUGH = 4
+"""The same, with which a lack of growth can be seen: jitter may hide it for a while."""
+
+GROWTH, MOST_GROWTH = 1.25, 3.0
+"""By which factor waits must grow with each two refusals, and up to how many times: they may have a longest."""
 
 TOO_SOON = 0.5
 """The part of the shortest early wait that later ones must reach."""
@@ -91,11 +94,13 @@ def _backs_off(history: History, fault: Fault) -> Finding:
     medians = _medians(found)
     hasty = _hasty(found)
     growth, spread = _growth(medians), _spread(found)
+    refusals = max(medians, default=0)
+    due = min(GROWTH ** (refusals / 2), MOST_GROWTH)
     figures = {
         "waits seen": Figure(len(found)),
-        "most refusals in a row": Figure(max(medians, default=0), "", f"≥ {FEWEST}"),
+        "most refusals in a row": Figure(refusals, "", f"≥ {FEWEST}"),
         **{f"median wait after refusal {number}": Figure(value, "s") for number, value in medians.items()},
-        "growth of the wait": Figure(growth, "times", f"≥ {GROWTH:g}"),
+        "growth of the wait": Figure(growth, "times", f"≥ {due:.3g}"),
         "waits cut short": Figure(len(hasty), f"of {len(found)}", "= 0"),
         **({} if spread is None else {"spread of waits": Figure(spread, "of their median", f"≥ {SPREAD:g}")}),
     }
@@ -103,15 +108,13 @@ def _backs_off(history: History, fault: Fault) -> Finding:
     if hasty:
         what = "records tried again sooner than after their first refusals"
         return judge.fails(what, cases.records(history, (wait.token for wait in hasty)), figures)
-    if max(medians, default=0) < FEWEST:
-        return judge.doubts(f"no item was refused {FEWEST} times in a row and tried again each time", figures)
-    if growth < GROWTH:
-        return judge.fails(
-            f"waits do not grow with the refusals ({growth:.2g} times at most); records", everyone, figures
-        )
+    if refusals < (FEWEST if growth >= due else ENOUGH):
+        return judge.doubts(f"too few refusals in a row to see whether waits grow: {refusals}", figures)
+    if growth < due:
+        return judge.fails(f"waits do not grow with the refusals ({growth:.2g} times only); records", everyone, figures)
     if spread is not None and spread < SPREAD:
         return judge.fails("waits do not spread: all are of the same length; records", everyone, figures)
-    return judge.passes(f"waits grew to {growth:.2g} times an earlier one over {max(medians)} refusals", figures)
+    return judge.passes(f"waits grew to {growth:.2g} times the earlier ones over {refusals} refusals", figures)
 
 
 def _medians(found: Sequence[Wait]) -> Mapping[int, float]:
@@ -122,12 +125,13 @@ def _medians(found: Sequence[Wait]) -> Mapping[int, float]:
 
 
 def _growth(medians: Mapping[int, float]) -> float:
-    """Return how many times an earlier median the largest later one is."""
-    growth, least = 1.0, math.inf
-    for value in medians.values():
-        growth = max(growth, value / least)
-        least = min(least, max(value, 0.001))
-    return growth
+    """Return how many times the shortest median of the first half the middle one of the second half is.
+
+    The shortest, because an early wait for a turn must not hide that later ones grow.
+    """
+    values = list(medians.values())
+    half = len(values) // 2
+    return median(values[half:]) / max(min(values[:half]), 0.001) if half else 1.0
 
 
 def _hasty(found: Sequence[Wait]) -> list[Wait]:
