@@ -35,6 +35,9 @@ SAMPLES = 5
 SPREAD = 0.01
 """The least spread of those, as a part of their median: equal ones would hit the cluster all at once."""
 
+TOLD = 6
+"""Refusals in a row whose waits are told as figures."""
+
 EARLY = 0.05
 """The part of ``Retry-After`` by which clocks and rounding may differ."""
 
@@ -99,7 +102,7 @@ def _backs_off(history: History, fault: Fault) -> Finding:
     figures = {
         "waits seen": Figure(len(found)),
         "most refusals in a row": Figure(refusals, "", f"≥ {FEWEST}"),
-        **{f"median wait after refusal {number}": Figure(value, "s") for number, value in medians.items()},
+        **{f"median wait after refusal {number}": Figure(value, "s") for number, value in list(medians.items())[:TOLD]},
         "growth of the wait": Figure(growth, "times", f"≥ {due:.3g}"),
         "waits cut short": Figure(len(hasty), f"of {len(found)}", "= 0"),
         **({} if spread is None else {"spread of waits": Figure(spread, "of their median", f"≥ {SPREAD:g}")}),
