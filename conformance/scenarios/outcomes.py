@@ -9,6 +9,7 @@ refusals that last (FB-21), and a dead-letter destination that is not there (FB-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 
@@ -28,6 +29,9 @@ RATE = 12.0
 
 GATHER = Step(1.5, "gather", (Script(status=503),), bites=1)
 """What makes the requests that follow large: a backlog."""
+
+BURST = 40
+"""Records at once that make a request larger than the limit."""
 
 AT_FIRST = Step(12.0)
 """What comes before silence: whoever waits for the silent may be slower with all the others."""
@@ -68,12 +72,12 @@ def _large(world: World, _depth: Depth) -> Sequence[Step]:
     limit = 8192 + 1024 * world.descriptor.output.items_per_record
     too_large = Draft(value=partial(payloads.value, padding=2 * limit))
     lowered = (Script(body_limit=limit),)
+    burst = replace(GATHER, at_first=partial(world.send, "large", count=BURST))
     return [
-        GATHER,
-        Step(1, GATHER.name, GATHER.layers, at_first=partial(world.send, "large", too_large)),
+        burst,
+        replace(GATHER, seconds=1, at_first=partial(world.send, "large", too_large)),
         Step(4, "large", lowered, bites=2),
-        Step(1),
-        GATHER,
+        burst,
         Step(3, "large-again", lowered, bites=1),
     ]
 
