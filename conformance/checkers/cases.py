@@ -6,11 +6,8 @@ arrived: what the cluster does with it is settled then.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from isolane.conformance.checkers import harness
 from isolane.conformance.checkers.delivery import DRAIN
@@ -93,25 +90,7 @@ def undecided(history: History) -> str | None:
 
 def committed_past(history: History, suspects: Sequence[Produced]) -> list[Produced]:
     """Return those of the records that a reading found committed past before they were finished."""
-    passed = first_passed(history)
-    return [record for record in suspects if passed(record) < history.finished_at(record)]
-
-
-def first_passed(history: History) -> Callable[[Produced], float]:
-    """Return what tells when a reading first found a record committed past; infinity where none did."""
-    seen: dict[tuple[int, int], list[tuple[int, float]]] = {}
-    for observation in history.commits:
-        for partition, offset in observation.offsets.items():
-            highest = seen.setdefault(partition, [])
-            if not highest or offset > highest[-1][0]:
-                highest.append((offset, observation.ended))
-
-    def passed(record: Produced) -> float:
-        highest = seen.get((record.topic, record.partition), [])
-        place = bisect_right(highest, record.offset, key=itemgetter(0))
-        return highest[place][1] if place < len(highest) else math.inf
-
-    return passed
+    return [record for record in suspects if history.committed_past(record) < history.finished_at(record)]
 
 
 def interrupted(history: History, accepted: float, sent: float) -> bool:

@@ -32,9 +32,8 @@ def _judged(history: History, fault: Fault) -> Finding:
         for partition, records in history.by_partition.items()
         if partition not in needing and _is_free(history, partition, fault)
     }
-    passed = cases.first_passed(history)
     delays = {
-        record: min(passed(record), fault.ended) - record.acked
+        record: min(history.committed_past(record), fault.ended) - record.acked
         for records in others.values()
         for record in records
         if fault.began <= record.acked < fault.ended - SOON

@@ -215,7 +215,7 @@ SCENARIO = Scenario(
     title="each tenant's cluster answers wrongly in a way of its own, all at once",
     judges=(
         *("DEL-1", "DEL-2", "DEL-3", "DEL-4", "DEL-5", "DEL-6", "DEL-7", "DEL-9"),
-        *("OFF-1", "POI-3", "TEN-2"),
+        *("OFF-1", "OFF-2", "POI-3", "TEN-2"),
     ),
     shape=shape,
     story=story,
