@@ -1,0 +1,139 @@
+"""POI-1: a record that cannot be decoded goes where the configuration says, with a trace, and stops nobody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isolane.conformance.checkers import poison
+from isolane.conformance.selftest.conformance.builders import Story, story
+from isolane.conformance.tokens import Token
+from isolane.conformance.verdict import Finding, Verdict
+
+
+def broken(policy: str | None = "dead_letter") -> tuple[Story, Token]:
+    """A record that cannot be decoded, with sound ones before and behind it, all committed past; and its token."""
+    made = story()
+    made.meta["dead_letter"] = {"kind": "kafka" if policy == "dead_letter" else "none", "undecodable": policy}
+    made.deliver("h0", 1)
+    token = made.produce("h0", 1.1, kind="poison")
+    made.deliver("h0", 1.2)
+    made.deliver("h0", 1.3, partition=1)
+    made.commit(5, {"1/0": 3, "1/1": 1})
+    return made, token
+
+
+def judged(made: Story, folder: Path) -> Finding:
+    """The finding on POI-1."""
+    (finding,) = poison.check(made.load(folder))
+    return finding
+
+
+def test_a_dead_letter_that_says_all_passes(tmp_path: Path) -> None:
+    """It names topic, partition, offset and reason."""
+    made, token = broken()
+    made.put_aside(token, 2, tokens=[token])
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.PASS
+    assert finding.figures["dead-lettered"].value == 1
+
+
+def test_a_dead_letter_that_does_not_say_where_it_comes_from_is_a_violation(tmp_path: Path) -> None:
+    """Nobody could find the record in its topic."""
+    made, token = broken()
+    made.put_aside(token, 2, tokens=[token], names=False)
+    assert "@1 was dead-lettered without its topic, partition and offset" in judged(made, tmp_path).summary
+
+
+def test_a_dead_letter_without_a_reason_is_a_violation(tmp_path: Path) -> None:
+    """Nobody would know what is wrong with it."""
+    made, token = broken()
+    made.put_aside(token, 2, tokens=[token], reason="")
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "@1 was dead-lettered without its reason" in finding.summary
+
+
+def test_a_record_that_a_lax_decoder_delivers_is_not_dropped(tmp_path: Path) -> None:
+    """What can be made of it has arrived."""
+    made, token = broken()
+    made.attempt("h0", [token], 2)
+    finding = judged(made, tmp_path)
+    assert (finding.verdict, finding.figures["delivered"].value) == (Verdict.PASS, 1)
+
+
+@pytest.mark.parametrize("policy", ["dead_letter", "hold"])
+def test_a_record_that_is_committed_past_against_its_policy_is_a_violation(policy: str, tmp_path: Path) -> None:
+    """A trace in the output is no dead letter, and no holding."""
+    made, token = broken(policy)
+    made.output = [f"cannot decode {token}"]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert f"@1 was committed past; configured is to {policy.replace('_', '-')} it" in finding.summary
+
+
+@pytest.mark.parametrize("policy", ["skip", None])
+@pytest.mark.parametrize("line", ["{token}", "skipped managed_otlp.logs.h0 partition=0 offset=1"])
+def test_a_record_that_is_skipped_with_a_trace_passes(policy: str | None, line: str, tmp_path: Path) -> None:
+    """The output names it, by what it holds or by where it is."""
+    made, token = broken(policy)
+    made.output = [line.format(token=token)]
+    finding = judged(made, tmp_path)
+    assert (finding.verdict, finding.figures["skipped with a trace"].value) == (Verdict.PASS, 1)
+
+
+@pytest.mark.parametrize("line", ["", "managed_otlp.logs.h0 offset=12", "managed_otlp.logs.h1 offset=1"])
+def test_a_record_that_is_skipped_without_a_trace_is_a_violation(line: str, tmp_path: Path) -> None:
+    """It was dropped silently: what the output says is about others."""
+    made, _ = broken("skip")
+    made.output = [line]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "@1 was dropped silently" in finding.summary
+
+
+def held(policy: str | None) -> Story:
+    """A record that cannot be decoded at which the commit stands, and with it what is behind."""
+    made, _ = broken(policy)
+    made.attempts = [line for line in made.attempts if line["r"] != 2]
+    made.commits.clear()
+    made.commit(5, {"1/0": 1, "1/1": 1})
+    return made
+
+
+def test_a_record_that_is_held_as_configured_passes(tmp_path: Path) -> None:
+    """And so is what is behind it in its partition."""
+    assert judged(held("hold"), tmp_path).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("policy", ["dead_letter", "skip", None])
+def test_a_record_that_is_held_against_its_policy_is_a_violation(policy: str | None, tmp_path: Path) -> None:
+    """It was to go elsewhere, and to let others pass (FB-40)."""
+    finding = judged(held(policy), tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "@1 holds its partition, which is not what is configured" in finding.summary
+
+
+def test_a_record_that_stops_another_partition_is_a_violation(tmp_path: Path) -> None:
+    """Whatever is configured for it."""
+    made = held("hold")
+    made.produce("h0", 2, partition=1)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "h0/1@1 was stopped by a record that cannot be decoded" in finding.summary
+
+
+def test_a_broken_record_alone_proves_nothing(tmp_path: Path) -> None:
+    """It must be among sound ones."""
+    made, token = broken()
+    made.put_aside(token, 2, tokens=[token])
+    made.produced = [line for line in made.produced if line["offset"] != 2]
+    assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
+
+
+def test_without_a_broken_record_nothing_is_tried(tmp_path: Path) -> None:
+    """Sound ones cannot be dropped for being broken."""
+    made = story()
+    made.deliver("h0", 1)
+    assert poison.check(made.load(tmp_path)) == []
