@@ -48,10 +48,8 @@ def _judged(history: History, fault: Fault) -> Finding:
         "their records delayed": Figure(len(late), f"of {len(delays)}", "= 0"),
     }
     if early or fault.ended == math.inf:
-        reason = (
-            "dead letters reached the destination, so it was not down" if early else "the run ended while it was down"
-        )
-        return judge.doubts(reason, figures)
+        doubt = "dead letters reached the destination: it was not down" if early else "the run ended while it was down"
+        return judge.doubts(doubt, figures)
     if not needing or not delays:
         return judge.doubts("nothing needed the destination, or nothing else went on beside it", figures)
     if late and (reason := _starved(history, fault)):

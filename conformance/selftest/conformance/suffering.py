@@ -105,8 +105,50 @@ def _stray(history: History, record: Produced) -> bool:
     return any(each.attempt.tenant != owner for sendings in items(history, record) for each in sendings)
 
 
+def _found_late(history: History, record: Produced) -> bool:
+    return history.finished_at(record) - record.acked > 5
+
+
+def _unowned(history: History, record: Produced) -> bool:
+    return history.meta.owners.get(record.topic) is None
+
+
+def _committed_wrongly(history: History, record: Produced) -> bool:
+    place = record.topic, record.partition
+    offsets = [
+        (seen.offsets[place], seen.ends.get(place, math.inf)) for seen in history.commits if place in seen.offsets
+    ]
+    fell = any(after < before for (before, _), (after, _) in pairwise(offsets))
+    return fell or any(offset > end for offset, end in offsets)
+
+
+def _committed_late(history: History, record: Produced) -> bool:
+    place = record.topic, record.partition
+    passed = [seen.ended for seen in history.commits if seen.offsets.get(place, 0) > record.offset]
+    return min(passed, default=math.inf) - history.finished_at(record) > 1
+
+
+def _moved(history: History, record: Produced) -> bool:
+    return _committed_wrongly(history, record) or is_passed_too_early(history, record) or is_unfinished(history, record)
+
+
+def _poisoned(history: History, record: Produced) -> bool:
+    return record.kind == "poison" or is_unfinished(history, record)
+
+
+def _out_of_order(history: History, record: Produced) -> bool:
+    at = history.accepted_at(record)
+    return any(
+        later.offset > record.offset and history.accepted_at(later) < at
+        for later in history.by_partition[record.topic, record.partition]
+    )
+
+
 _SUFFERINGS: Mapping[str, Suffering] = {
+    "TEN-1": _found_late,
     "TEN-2": _stray,
+    "TEN-3": is_unfinished,
+    "TEN-4": _unowned,
     "DEL-1": is_unfinished,
     "DEL-2": _given_up,
     "DEL-3": _misread,
@@ -114,7 +156,16 @@ _SUFFERINGS: Mapping[str, Suffering] = {
     "DEL-5": _blamed_for_its_environment,
     "DEL-6": _endless,
     "DEL-7": _hammered,
+    "DEL-8": _doubled,
     "DEL-9": _doubled,
+    "DEL-10": _out_of_order,
     "OFF-1": is_passed_too_early,
+    "OFF-2": _committed_wrongly,
+    "OFF-3": _committed_late,
+    "OFF-4": _committed_late,
+    "OFF-5": _moved,
+    "OFF-6": _moved,
+    "POI-1": _poisoned,
+    "POI-2": _committed_late,
     "POI-3": _waited,
 }

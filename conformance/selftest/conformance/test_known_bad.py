@@ -1,0 +1,100 @@
+"""Known-bad implementations: each fails what it is wrong about, passes what it is right about, and has its story."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from isolane.conformance import cli
+from isolane.conformance.history import History
+from isolane.conformance.report import yaml_report
+from isolane.conformance.requirements import CATALOGUE as REQUIREMENTS
+from isolane.conformance.requirements import requirement
+from isolane.conformance.result import RunResult
+from isolane.conformance.scenarios.catalogue import SCENARIOS
+from isolane.conformance.selftest.conformance.suffering import sufferings
+from isolane.conformance.tokens import PATTERN, Token
+from isolane.conformance.verdict import Finding, Verdict
+from isolane.fixtures.implementations import descriptor
+from isolane.fixtures.known_bad.catalogue import CATALOGUE, KnownBad
+
+EVERY = list(CATALOGUE.items())
+NAMES = list(CATALOGUE)
+PROFILE = {each.id for each in REQUIREMENTS.of_profile("delivery")}
+
+
+@pytest.mark.parametrize(("name", "known"), EVERY, ids=NAMES)
+def test_each_declares_what_there_is(name: str, known: KnownBad) -> None:
+    """Requirements of the catalogue, scenarios that judge those at that depth, and nothing both failed and passed."""
+    scenarios = [each for each in SCENARIOS if each.name in known.scenarios and known.depth in each.depths]
+    assert {each.name for each in scenarios} == set(known.scenarios)
+    judged = {judged for each in scenarios for judged in each.judges}
+    assert set(known.passes) <= judged
+    assert set(known.fails) & judged
+    assert set(known.fails) <= set(REQUIREMENTS.requirements)
+    assert not set(known.fails) & set(known.passes)
+    assert descriptor.find(f"known-bad/{name}").name == f"known-bad.{name}"
+
+
+@pytest.mark.parametrize(("name", "known"), EVERY, ids=NAMES)
+def test_each_says_which_field_bug_it_repeats(name: str, known: KnownBad) -> None:
+    """The first words of its module are the numbers of the field bugs and a requirement that it fails; it is small."""
+    source = (resources.files("isolane.fixtures.known_bad") / f"{name}.py").read_text()
+    words, _, _ = (ast.get_docstring(ast.parse(source)) or "").partition(":")
+    assert set(known.fb) == set(re.findall(r"FB-\d\d", words))
+    assert set(known.fails) >= set(re.findall(r"[A-Z]{3}-\d+", words)) != set()
+
+
+def test_each_finds_what_it_changes() -> None:
+    """The reference still has every function that is replaced, and each module can be imported."""
+    names = ", ".join(f"isolane.fixtures.known_bad.{name}" for name in NAMES)
+    subprocess.run([sys.executable, "-c", f"import {names}"], check=True)
+
+
+def test_there_is_one_for_each_must_that_is_judged() -> None:
+    """No requirement of the delivery profile that a scenario judges is without an implementation that fails it."""
+    judged = {each for scenario in SCENARIOS for each in scenario.judges} & PROFILE
+    failed = {each for known in CATALOGUE.values() for each in known.fails}
+    assert judged - failed == set()
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(("name", "known"), EVERY, ids=NAMES)
+def test_each_is_caught_as_declared(name: str, known: KnownBad, tmp_path: Path) -> None:
+    """It fails and passes what it declares, and each failure's story names a record that really suffered."""
+    folder = tmp_path / "run"
+    arguments = ["--depth", known.depth, "--scenario", ",".join(known.scenarios), "--out", str(folder)]
+    cli.run(["verify", f"known-bad/{name}", *arguments])
+    result = yaml_report.read(folder / yaml_report.NAME)
+    verdicts = {outcome.requirement.id: outcome.verdict for outcome in result.outcomes}
+    expected = dict.fromkeys(known.fails, Verdict.FAIL) | dict.fromkeys(known.passes, Verdict.PASS)
+    assert {each: verdicts[each] for each in expected} == expected
+    for each in known.fails:
+        suffered(folder, result, each)
+
+
+def suffered(folder: Path, result: RunResult, failed: str) -> None:
+    """Hold the first failure of a requirement to its history: the record that its story names went through that."""
+    finding = first_failure(result, failed)
+    assert finding.story, f"{failed} has no story"
+    named = PATTERN.search(finding.story[0].encode())
+    assert named, f"{failed}: {finding.story[0]!r} names no record"
+    history = History.load(folder / finding.scenario)
+    record = history.find(Token.parse(named[0]).record)
+    assert record is not None, f"{failed}: {finding.story[0]!r} was never produced"
+    assert failed in sufferings(history, record), f"{failed}: nothing of the kind happened to {finding.story[0]!r}"
+
+
+def first_failure(result: RunResult, failed: str) -> Finding:
+    """The finding that an outcome's reason comes from."""
+    return next(
+        finding
+        for finding in result.findings
+        if finding.requirement == requirement(failed).id and finding.verdict is Verdict.FAIL
+    )
