@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
-from isolane.conformance.checkers import cases
+from isolane.conformance.checkers import cases, harness
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt
@@ -33,17 +34,20 @@ def _judged(history: History, fault: Fault, deadline: float) -> Finding:
     allowed = deadline + max(MARGIN, MARGIN_SHARE * deadline)
     attempts = cases.attempts(history, fault)
     given_up = [attempt for attempt in attempts if attempt.how == "client_gone"]
-    overdue = [attempt for attempt in attempts if _lasted(history, attempt) > allowed]
+    longest = max(attempts, key=partial(_lasted, history), default=None)
+    lasted = _lasted(history, longest) if longest else 0.0
     forgotten = _forgotten(history, given_up)
     figures = {
         "attempts": Figure(len(attempts)),
         "given up by the sender": Figure(len(given_up), "", "> 0"),
-        "longest": Figure(max((_lasted(history, attempt) for attempt in attempts), default=0.0), "s", f"≤ {allowed:g}"),
+        "longest": Figure(lasted, "s", f"≤ {allowed:g}"),
         "items never sent again": Figure(len(forgotten), "", "= 0"),
     }
-    if overdue and (suffered := cases.records(history, overdue[0].tokens())):
-        what = f"an attempt lasted {_lasted(history, overdue[0]):.1f} s (allowed {allowed:g} s); records in it"
-        return judge.fails(what, suffered, figures)
+    if longest and lasted > allowed:
+        what = f"an attempt lasted {lasted:.1f} s (allowed {allowed:g} s)"
+        if reason := harness.excuse(history, longest.arrived, lasted, allowed):
+            return judge.doubts(f"{what}, but {reason}", figures)
+        return judge.fails(f"{what}; records in it", cases.records(history, longest.tokens()), figures)
     if forgotten and (reason := cases.undecided(history)) is None:
         what = "records taken for done without a whole reply"
         return judge.fails(what, cases.records(history, forgotten), figures)

@@ -52,7 +52,7 @@ def _judged(history: History, fault: Fault) -> Finding:
         return judge.doubts(doubt, figures)
     if not needing or not delays:
         return judge.doubts("nothing needed the destination, or nothing else went on beside it", figures)
-    if late and (reason := _starved(history, fault)):
+    if late and (reason := harness.excuse(history, late[0].acked, max(delays.values()), SOON)):
         return judge.doubts(f"records were late ({len(late)}), but {reason}", figures)
     if late:
         return judge.fails("records of partitions that need no dead letter, not committed past in time", late, figures)
@@ -79,8 +79,3 @@ def _is_free(history: History, partition: _Partition, fault: Fault) -> bool:
     owner = history.meta.owners.get(partition[0])
     sick = {each.tenant for each in history.faults if each.began < fault.ended and each.ended > fault.began}
     return owner is not None and (owner == fault.tenant or owner not in sick)
-
-
-def _starved(history: History, fault: Fault) -> str | None:
-    phases = [phase for phase in history.phases if phase.began < fault.ended and phase.ended > fault.began]
-    return next((reason for phase in phases if (reason := harness.starved(history, phase))), None)
