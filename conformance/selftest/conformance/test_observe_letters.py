@@ -42,7 +42,8 @@ def observed(folder: Path, shelf: Shelf, *letters: Letter) -> list[DeadLetter]:
     """What is written down of letters that were there at the second of three readings."""
     with HistoryWriter(folder / "dead_letters.ndjson") as writer:
         observer = LetterObserver(shelf, DeadLetterHeaders(), {"t0": 0, "t1": 1}, writer)
-        for there in ([], letters, []):
+        nothing: tuple[Letter, ...] = ()
+        for there in (nothing, letters, nothing):
             shelf.letters.extend(there)
             observer.read()
     return [history_values.dead_letter(line) for _, line in read_lines(folder / "dead_letters.ndjson")]
