@@ -77,22 +77,22 @@ class CommitObserver:
 
     @property
     def latest(self) -> dict[TopicPartition, int]:
-        """The offsets of the last reading."""
+        """The offsets of the last reading, which the history has already."""
         return self._latest
 
     def read(self) -> None:
         """Read once."""
         line: dict[str, Any] = {"began": time.monotonic()}
         try:
-            self._latest = self._broker.committed(self._group)
+            offsets = self._broker.committed(self._group)
         except UnreadableError as error:
-            line |= {"ended": time.monotonic(), "error": str(error)}
-        else:
-            line |= {"ended": time.monotonic(), "offsets": self._keyed(self._latest)}
-            self.began = line["began"]
-            with suppress(UnreadableError):  # the offsets say enough without them
-                line["ends"] = self._keyed(self._broker.ends(self._partitions()))
+            self._commits.write(line | {"ended": time.monotonic(), "error": str(error)})
+            return
+        line |= {"ended": time.monotonic(), "offsets": self._keyed(offsets)}
+        with suppress(UnreadableError):  # the offsets say enough without them
+            line["ends"] = self._keyed(self._broker.ends(self._partitions()))
         self._commits.write(line)
+        self._latest, self.began = offsets, line["began"]
 
     def _keyed(self, offsets: Mapping[TopicPartition, int]) -> dict[str, int]:
         return {
