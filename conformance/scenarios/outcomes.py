@@ -76,7 +76,7 @@ def _large(world: World, _depth: Depth) -> Sequence[Step]:
     return [
         burst,
         replace(GATHER, seconds=1, at_first=partial(world.send, "large", too_large)),
-        Step(4, "large", lowered, bites=2),
+        Step(6, "large", lowered, bites=2),
         burst,
         Step(3, "large-again", lowered, bites=1),
     ]

@@ -62,15 +62,38 @@ def test_a_commit_before_the_dead_letter_fails(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_culprit_that_is_never_put_aside_fails(name: str, tmp_path: Path) -> None:
-    """FB-41: sent again for ever; also when the cluster takes it once it is mended."""
+def test_a_culprit_that_is_left_fails(name: str, tmp_path: Path) -> None:
+    """Neither accepted nor put aside by the end of the drain."""
     made, tokens = planted(name, aside=False)
-    finding = judged(made, tmp_path / "left", culprits.check)
+    finding = judged(made, tmp_path, culprits.check)
     assert (finding.verdict, finding.evidence) == (Verdict.FAIL, (str(tokens[1]),))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_culprit_tried_again_and_again_fails(name: str, tmp_path: Path) -> None:
+    """FB-41: also when a mended cluster takes it; refused once, there may have been no time to condemn it."""
+    made, tokens = planted(name, aside=False)
     made.attempt("sick", tokens[1:2], 21)
-    finding = judged(made, tmp_path / "accepted", culprits.check)
+    assert judged(made, tmp_path / "once", culprits.check).verdict is Verdict.INCONCLUSIVE
+    for at in (14, 15):
+        if name == "items":
+            made.attempt("sick", [tokens[1], made.produce("sick", at)], at, items=[400, 201])
+        else:
+            made.attempt("sick", tokens[1:2], at, status=STATUS[name], items=None)
+    finding = judged(made, tmp_path / "again", culprits.check)
     assert finding.verdict is Verdict.FAIL
     assert "not put aside" in finding.summary
+
+
+@pytest.mark.parametrize("name", ["marked", "large"])
+def test_a_request_sent_again_as_it_was_fails(name: str, tmp_path: Path) -> None:
+    """FB-41: once may be caution; what is never split never ends."""
+    made, tokens = planted(name)
+    for at in (15, 16):
+        made.attempt("sick", tokens, at, status=STATUS[name], items=None)
+    finding = judged(made, tmp_path, culprits.check)
+    assert finding.verdict is Verdict.FAIL
+    assert "not split" in finding.summary
 
 
 @pytest.mark.parametrize("name", ["marked", "large"])
