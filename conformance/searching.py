@@ -20,10 +20,10 @@ from isolane.fixtures.services.elasticsearch_documents import Stored
 from isolane.fixtures.services.elasticsearch_probe import NotAnsweringError
 
 PAUSE = 1.0
-"""Seconds between a search and the next one of the same cluster."""
+"""Seconds between a search and the next one of the same cluster, at least."""
 
-SHARE = 1.0
-"""How often as long as the search itself the pause is at least: what is measured must hardly feel it."""
+LONGEST_PAUSE = 3.0
+"""The most: up to this it is as long as the search was, so that what is measured hardly feels it."""
 
 FINAL_WITHIN = 20.0
 """Seconds that a cluster gets to be searched for the last time."""
@@ -88,7 +88,7 @@ def searching(searcher: Searcher) -> Iterator[None]:
         while not stop.wait(wait):
             began = time.monotonic()
             searcher.read()
-            wait = max(PAUSE, SHARE * (time.monotonic() - began))
+            wait = min(max(PAUSE, time.monotonic() - began), LONGEST_PAUSE)
 
     thread = threading.Thread(target=loop, name=f"searcher-{searcher.tenant}", daemon=True)
     thread.start()
