@@ -7,6 +7,7 @@ from collections.abc import Collection
 from isolane.conformance.depth import DEPTHS, DepthName
 from isolane.conformance.scenarios import (
     crash,
+    idle_tenants,
     isolation,
     limiter,
     long_sick,
@@ -32,6 +33,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     outcomes.SCENARIO,
     records.SCENARIO,
     ownership.SCENARIO,
+    idle_tenants.SCENARIO,
     nodes.SCENARIO,
 )
 
