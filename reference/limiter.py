@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 _NEVER = float("-inf")
 
-# From when on an attempt is late: after so many seconds, and so many times what attempts have taken lately.
-_LATE_AFTER = 0.25
-_LATE_TIMES = 4
-_FADING = 0.9  # of what attempts took, with each one after it
+_FOREVER = float("inf")
+
+# From when on an attempt is suspect: after so many seconds, and so many times what attempts have taken lately.
+_SUSPECT_AFTER = 0.25
+_SUSPECT_TIMES = 4
+_FADING = 0.99  # of what an attempt took, with each one after it
 
 
 class AdaptiveCap:
@@ -154,24 +156,23 @@ class Dispatcher:
         while self._free and (candidates := self._candidates(now)):
             name = min(candidates, key=lambda name: (self._waiting[name].slots, self._waiting[name].since))
             grants.append(self._grant(name, now))
-        times = [time for tenant in self._waiting.values() for time in _events(tenant) if time > now]
+        times = [time for tenant in self._waiting.values() for time in _events(tenant)]
         if self._waiting and not self._free:
-            times += [time for grant in self._open if (time := self._late_at(grant)) > now]
-        return grants, min(times, default=None)
+            times.append(max(map(self._suspect_at, self._open)))
+        return grants, min((time for time in times if now < time < _FOREVER), default=None)
 
     def overstayed(self, now: float) -> list[Grant]:
         """Return the attempts to cut now, each once, because others wait for their workers.
 
-        When more tenants fall sick at once than there are workers, all are held before anybody can know (ISO-5).
-        So while a tenant not at risk waits and no worker is free, of the attempts of those at risk, and of all that are
-        late, only as many may go on as those at risk may have: the oldest.
+        When more tenants fall sick at once than there are workers, all are held before anybody can know (ISO-5). So
+        when a tenant not at risk waits, and every worker is held by an attempt that is suspect, only as many of those
+        may go on as those at risk may have: the oldest.
         """
-        late = [grant for grant in self._open if self._late_at(grant) <= now]
-        if self._free or not late or all(self._waiting[name].at_risk for name in self._candidates(now)):
+        if self._free or all(self._waiting[name].at_risk for name in self._candidates(now)):
             return []
-        suspect = [grant for grant in self._open if grant in late or self.at_risk(grant.flush.lane.tenant)]
-        oldest = suspect[: self._limiter.probation_slots]
-        found = [grant for grant in late if not grant.cut and grant not in oldest]
+        if any(self._suspect_at(grant) > now for grant in self._open):
+            return []
+        found = [grant for grant in self._open[self._limiter.probation_slots :] if not grant.cut]
         for grant in found:
             grant.cut = True
         return found
@@ -220,13 +221,13 @@ class Dispatcher:
             self._tenants[name] = _Tenant(self._limiter)
         return self._tenants[name]
 
-    def _late_at(self, grant: Grant) -> float:
-        """Return when an attempt is late, unless its cluster accepts something meanwhile: then it never is."""
+    def _suspect_at(self, grant: Grant) -> float:
+        """Return from when on an attempt may not be answered at all, for all that is known of its cluster."""
         tenant = self._tenant(grant.flush.lane.tenant)
         if tenant.accepted_at > grant.began:
-            return float("inf")
+            return _FOREVER
         usual = max(tenant.pace, self._pace)
-        return grant.began + min(self._limiter.slow_after, max(_LATE_AFTER, _LATE_TIMES * usual))
+        return grant.began + min(self._limiter.slow_after, max(_SUSPECT_AFTER, _SUSPECT_TIMES * usual))
 
     def _find_overdue(self, now: float) -> None:
         for grant in self._open:
