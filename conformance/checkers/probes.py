@@ -73,9 +73,10 @@ def rests_of(history: History, fault: Fault) -> Iterator[Rest]:
     for position, attempt in enumerate(attempts):
         began = max(began, slots.end(attempt))
         following = attempts[position + 1].arrived if position + 1 < len(attempts) else history.last
-        waiting = _waiting(history, fault.tenant, began)
-        if fault.began <= began < min(fault.ended, following) and waiting is not None:
-            yield Rest(fault, began, following, waiting)
+        if fault.began <= began < min(fault.ended, following):
+            waiting = _waiting(history, fault.tenant, began)
+            if waiting is not None:
+                yield Rest(fault, began, following, waiting)
 
 
 def _visible(history: History) -> Sequence[Fault]:
@@ -85,5 +86,5 @@ def _visible(history: History) -> Sequence[Fault]:
 
 def _waiting(history: History, tenant: str, at: float) -> Produced | None:
     """Return a record that waits at this moment to be accepted."""
-    records = history.by_tenant[tenant]
-    return next((record for record in records if record.acked <= at < history.accepted_at(record)), None)
+    records = reversed(history.by_tenant[tenant])
+    return next((each for each in records if each.acked <= at < history.accepted_at(each)), None)
