@@ -12,7 +12,7 @@ from isolane.conformance.verdict import Figure, Finding, Verdict
 LONGEST_GAP = 2.0
 """Seconds without an acceptance while work is pending that a healthy tenant may have."""
 
-ATTENTION = 5.0
+ATTENTION = 10.0
 """Seconds after the last record of the topic for which the healthy tenants are watched."""
 
 
