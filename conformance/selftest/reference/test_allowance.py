@@ -50,6 +50,49 @@ def test_partition_admits_exactly_its_bound() -> None:
     assert bytes_only.room([1, 2, 1]) == 2
 
 
+class InFlight(RuleBasedStateMachine):
+    """Records of a partition that are admitted in order and done in any order; the model is the list of their sizes."""
+
+    RECORDS, BYTES = 4, 20
+
+    def __init__(self) -> None:
+        """Begin with nothing in flight."""
+        super().__init__()
+        self.allowance = Allowance(self.RECORDS, self.BYTES)
+        self.sizes: list[int] = []
+
+    def fits(self, size: int) -> bool:
+        """Whether one more record may be in flight: within both bounds, or alone."""
+        return not self.sizes or (len(self.sizes) < self.RECORDS and sum(self.sizes) + size <= self.BYTES)
+
+    @rule(wanted=st.lists(st.integers(0, 30), min_size=1, max_size=6))
+    def admit(self, wanted: list[int]) -> None:
+        """The worker admits as many as it may."""
+        count = self.allowance.room(wanted)
+        self.allowance.admit(wanted[:count])
+        for size in wanted[:count]:
+            assert self.fits(size), "MEM-1, MEM-2: within the bounds, or one larger record alone"
+            self.sizes.append(size)
+        assert count == len(wanted) or not self.fits(wanted[count]), "MEM-3: nothing waits for room that there is"
+
+    @precondition(lambda self: self.sizes)
+    @rule(data=st.data())
+    def finish(self, data: st.DataObject) -> None:
+        """Some records are done."""
+        done = data.draw(st.integers(1, len(self.sizes)))
+        self.allowance.release(done, sum(self.sizes[:done]))
+        del self.sizes[:done]
+
+    @invariant()
+    def counts_what_is_in_flight(self) -> None:
+        """Until the final outcome, and no longer."""
+        assert (self.allowance.records, self.allowance.bytes) == (len(self.sizes), sum(self.sizes))
+
+
+TestInFlight = InFlight.TestCase
+TestInFlight.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
+
+
 class Process(RuleBasedStateMachine):
     """Fetches, completions and changes of health of five tenants, in any sequence.
 

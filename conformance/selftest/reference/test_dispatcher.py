@@ -200,6 +200,82 @@ TestTraffic = Traffic.TestCase
 TestTraffic.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
+class Fair:
+    """Max-min fairness among tenants who are all well, one record a flush."""
+
+    def __init__(self, tenants: str) -> None:
+        """Begin with caps at the floor, and turns in this order."""
+        self.waiting, self.slots = dict.fromkeys(tenants, 0), dict.fromkeys(tenants, 0)
+        self.cap, self.turns = dict.fromkeys(tenants, LIMITER.floor), list(tenants)
+
+    def grants(self) -> list[str]:
+        """Whom the free workers go to: who holds least, and among equals whose turn is longest ago."""
+        granted: list[str] = []
+        while sum(self.slots.values()) < WORKERS:
+            able = [name for name in self.turns if self.waiting[name] and self.slots[name] < self.cap[name]]
+            if not able:
+                break
+            name = min(able, key=lambda name: self.slots[name])
+            self.waiting[name] -= 1
+            self.slots[name] += 1
+            self.turns.append(self.turns.pop(self.turns.index(name)))
+            granted.append(name)
+        return granted
+
+    def accepted(self, name: str) -> None:
+        """A success at saturation raises the cap."""
+        self.cap[name] = min(LIMITER.ceiling, self.cap[name] + (self.slots[name] >= self.cap[name]))
+        self.slots[name] -= 1
+
+
+class Fairness(RuleBasedStateMachine):
+    """Records of four tenants whose clusters accept everything at once, held against the model."""
+
+    TENANTS = "abcd"
+
+    def __init__(self) -> None:
+        """Begin when each has had a success, so that nobody is at risk."""
+        super().__init__()
+        self.bench, self.fair = Bench(), Fair(self.TENANTS)
+        for tenant in self.TENANTS:
+            self.submit(tenant, 1)
+            self.accept(0)
+
+    @rule(tenant=st.sampled_from(TENANTS), records=st.integers(1, 6))
+    def submit(self, tenant: str, records: int) -> None:
+        """Records come; for a tenant that had none its turn begins now."""
+        self.bench.now += 0.01
+        self.bench.submit(tenant, records)
+        if not self.fair.waiting[tenant]:
+            self.fair.turns.append(self.fair.turns.pop(self.fair.turns.index(tenant)))
+        self.fair.waiting[tenant] += records
+        self.decide()
+
+    @precondition(lambda self: self.bench.open)
+    @rule(which=st.integers(0, WORKERS - 1))
+    def accept(self, which: int) -> None:
+        """An attempt is accepted."""
+        grant = self.bench.open[which % len(self.bench.open)]
+        self.bench.settle(grant, ACCEPTED)
+        self.fair.accepted(grant.flush.lane.tenant)
+        self.decide()
+
+    def decide(self) -> None:
+        """Decide, in reality and in the model."""
+        assert self.bench.tenants(self.bench.decide()) == self.fair.grants()
+
+    @invariant()
+    def agrees(self) -> None:
+        """LIM-2, LIM-8: caps and slots are the model's."""
+        for tenant in self.TENANTS:
+            assert self.bench.dispatcher.cap(tenant) == self.fair.cap[tenant]
+            assert self.bench.dispatcher.slots(tenant) == self.fair.slots[tenant]
+
+
+TestFairness = Fairness.TestCase
+TestFairness.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
 def test_begins_at_once_with_the_floor() -> None:
     """LIM-1: the first concurrency at a tenant's cluster is the floor, and work that comes is sent at once."""
     bench = Bench()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from isolane.reference.limiter import AdaptiveCap
 
@@ -27,6 +30,61 @@ def test_stays_between_floor_and_ceiling(floor: int, span: int, samples: list[tu
             cap.bad(now - age, now, share=1.0 if kind == "bad" else 0.4)
             assert cap.value in {before, max(floor, before // 2)}
         assert floor <= cap.value <= floor + span
+
+
+class Model:
+    """What the requirements say of a cap, with exact shares."""
+
+    def __init__(self, floor: int, ceiling: int) -> None:
+        """Begin at the floor, before any event."""
+        self.floor, self.ceiling, self.value = floor, ceiling, floor
+        self.event: float | None = None
+        self.refused = Fraction(0)
+
+    def sample(self, began: float, now: float, bad: Fraction | None, *, saturated: bool) -> None:
+        """Take a success (None), or the share that was refused, unless it is news of the last event."""
+        if self.event is not None and began < self.event:
+            return
+        if bad is None:
+            self.value = min(self.ceiling, self.value + saturated)
+        elif (refused := self.refused + bad) >= 1:
+            self.value, self.event, self.refused = max(self.floor, self.value // 2), now, Fraction(0)
+        else:
+            self.refused = refused
+
+
+class Samples(RuleBasedStateMachine):
+    """Samples of attempts that began at any time before, held against the model."""
+
+    FLOOR, CEILING = 1, 6
+
+    def __init__(self) -> None:
+        """Begin at second 100."""
+        super().__init__()
+        self.cap, self.model, self.now = AdaptiveCap(self.FLOOR, self.CEILING), Model(self.FLOOR, self.CEILING), 100.0
+
+    @rule(lasted=st.sampled_from([0.0, 0.5, 3.0]), saturated=st.booleans())
+    def succeed(self, lasted: float, *, saturated: bool) -> None:
+        """An attempt was accepted in time."""
+        self.now += 1
+        self.cap.good(self.now - lasted, saturated=saturated)
+        self.model.sample(self.now - lasted, self.now, None, saturated=saturated)
+
+    @rule(lasted=st.sampled_from([0.0, 0.5, 3.0]), eighths=st.integers(1, 8))
+    def fail(self, lasted: float, eighths: int) -> None:
+        """Some of an attempt's items were refused, or all of them."""
+        self.now += 1
+        self.cap.bad(self.now - lasted, self.now, share=eighths / 8)
+        self.model.sample(self.now - lasted, self.now, Fraction(eighths, 8), saturated=True)
+
+    @invariant()
+    def is_what_the_requirements_say(self) -> None:
+        """LIM-1 to LIM-4."""
+        assert self.cap.value == self.model.value
+
+
+TestSamples = Samples.TestCase
+TestSamples.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
 def test_rises_by_one_for_each_success_at_saturation() -> None:
