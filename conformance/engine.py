@@ -83,7 +83,8 @@ class Request:
     def _declared(self) -> tuple[Scenario, ...]:
         scope = self.scope or tuple(CATALOGUE.requirements)
         found = judging(scope, (self.depth.name,))
-        return tuple(each for each in found if not self.names or each.name in self.names)
+        named = (each for each in found if not self.names or each.name in self.names)
+        return tuple(each for each in named if each.judged(self.descriptor))
 
 
 def built(request: Request, tell: Callable[[str], None]) -> Request:

@@ -6,6 +6,8 @@ never finds back. The slots of a tenant are what its cluster has open.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from isolane.conformance import bounds
 from isolane.conformance.checkers.concurrency import REQUESTS
 from isolane.conformance.depth import Depth
@@ -35,6 +37,8 @@ SLOW_FACTOR = 1.75
 
 BUSY = Script(latency=LATENCY)
 
+JUDGES = ("LIM-1", "LIM-2", "LIM-3", "LIM-4", "LIM-5", "LIM-6", "LIM-7", "DEL-1", "OFF-1", "TEN-2")
+
 
 def _ceiling(descriptor: Descriptor) -> int:
     return round(bounds.effective(descriptor).get("cap_ceiling", CEILING))
@@ -44,7 +48,12 @@ def shape(descriptor: Descriptor) -> Shape:
     """Two tenants with more partitions, and more load, than the ceiling needs."""
     ceiling = _ceiling(descriptor)
     rate = EACH * ceiling / LATENCY
-    return Shape(tuple(TenantShape(name, "sick", partitions=2 * ceiling, rate=rate) for name in (STEPS, STEADY)))
+    return Shape(tuple(TenantShape(name, "sick", partitions=4 * ceiling, rate=rate) for name in (STEPS, STEADY)))
+
+
+def untried(descriptor: Descriptor) -> Collection[str]:
+    """Who claims no adaptive limiter need not live through this."""
+    return () if descriptor.features.get("adaptive_limiter") else JUDGES
 
 
 def story(world: World, depth: Depth) -> None:
@@ -94,8 +103,9 @@ def _regrowing(world: World, tenant: str, name: str, script: Script) -> None:
 SCENARIO = Scenario(
     name="limiter",
     title="two saturated tenants, whose clusters push back, admit a few at once, and are slow",
-    judges=("LIM-1", "LIM-2", "LIM-3", "LIM-4", "LIM-5", "LIM-6", "LIM-7"),
+    judges=JUDGES,
     shape=shape,
     story=story,
     depths=("standard", "soak"),
+    untried=untried,
 )
