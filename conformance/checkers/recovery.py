@@ -56,14 +56,13 @@ class Drain:
 
 
 def check(history: History) -> list[Finding]:
-    """Return a finding for each fault that was healed; none where no backlog was drained with no fault."""
+    """Return a finding for each fault that was healed; drains are timed where one was timed with no fault."""
     undisturbed = history.phase(UNDISTURBED)
-    if undisturbed is None:
-        return []
-    usual = _undisturbed(history, undisturbed)
+    usual = None if undisturbed is None else _undisturbed(history, undisturbed)
     healed = [(fault, heal) for fault in history.faults if (heal := _heal_of(history, fault)) is not None]
     findings = [_judge(history, fault, heal, usual) for fault, heal in healed]
-    if all(finding.verdict is Verdict.PASS and "drain rate" not in finding.figures for finding in findings):
+    timed = any(finding.verdict is not Verdict.PASS or "drain rate" in finding.figures for finding in findings)
+    if usual is not None and not timed:
         reason = f"no fault left a backlog worth timing ({COMPARABLE * usual.timed:.0f} records or more)"
         findings.append(comparison.doubted(history, REQUIREMENT, "", CannotJudgeError(reason)))
     return findings
@@ -106,7 +105,7 @@ def _heal_of(history: History, fault: Fault) -> Phase | None:
     return history.phase(f"{HEAL}{fault.name}") if phase is not None and faults.kind_of(phase) is not None else None
 
 
-def _judge(history: History, fault: Fault, heal: Phase, usual: Drain) -> Finding:
+def _judge(history: History, fault: Fault, heal: Phase, usual: Drain | None) -> Finding:
     drain = backlog(history, fault)
     left = [record for record in drain.records if history.accepted_at(record) == math.inf]
     gone = max(map(history.accepted_at, drain.records), default=fault.ended)
@@ -119,7 +118,7 @@ def _judge(history: History, fault: Fault, heal: Phase, usual: Drain) -> Finding
         if left:
             sentence = f"records of {fault.tenant} never accepted: {len(left)}"
             return failure(history, REQUIREMENT, heal.name, sentence, left[0], figures=figures)
-        if drain.timed >= COMPARABLE * usual.timed:
+        if usual is not None and drain.timed >= COMPARABLE * usual.timed:
             figures |= _timed(history, heal, drain, usual)
             if drain.rate < RATE * usual.rate:
                 slowest = max(drain.records, key=history.accepted_at)

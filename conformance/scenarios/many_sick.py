@@ -64,7 +64,7 @@ def story(world: World, depth: Depth) -> None:
 SCENARIO = Scenario(
     name="many_sick",
     title="more tenants fall sick at once than there are sending workers",
-    judges=("ISO-5", "DEL-1", "OFF-1", "TEN-2"),
+    judges=("ISO-5", "DEL-1", "OFF-1", "OFF-2", "OFF-4", "TEN-2"),
     shape=shape,
     story=story,
     depths=("standard", "soak"),

@@ -105,7 +105,7 @@ def _cases(depth: Depth) -> Iterator[tuple[str, str]]:
 SCENARIO = Scenario(
     name="one_sick",
     title="tenants of every width fall sick in every way, one after the other",
-    judges=("ISO-1", "ISO-2", "ISO-3", "DEL-1", "OFF-1", "TEN-2"),
+    judges=("ISO-1", "ISO-2", "ISO-3", "ISO-7", "DEL-1", "OFF-1", "OFF-2", "OFF-4", "TEN-2"),
     shape=shape,
     story=story,
     depths=("standard", "soak"),

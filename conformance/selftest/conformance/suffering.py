@@ -144,7 +144,12 @@ def _out_of_order(history: History, record: Produced) -> bool:
     )
 
 
+def _delayed(history: History, record: Produced) -> bool:
+    return history.finished_at(record) - record.scheduled > 0.5
+
+
 _SUFFERINGS: Mapping[str, Suffering] = {
+    **{f"ISO-{number}": _delayed for number in range(1, 11)},
     "TEN-1": _found_late,
     "TEN-2": _stray,
     "TEN-3": is_unfinished,

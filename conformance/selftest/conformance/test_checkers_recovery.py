@@ -110,8 +110,10 @@ def test_a_starved_harness_times_nobody(tmp_path: Path) -> None:
     assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
 
 
-def test_without_an_undisturbed_drain_there_is_nothing_to_say(tmp_path: Path) -> None:
-    """A history that does not try the requirement has no finding on it."""
-    made = recovered()
+def test_without_an_undisturbed_drain_a_backlog_has_only_to_go_away(tmp_path: Path) -> None:
+    """Where nothing was timed before, nothing is timed after."""
+    made = recovered(rate=10, left=30)
     made.events = [event for event in made.events if event["name"] != "backlog"]
-    assert recovery.check(made.load(tmp_path)) == []
+    assert judged(made, tmp_path / "gone").verdict is Verdict.PASS
+    drop(made, "sick", 122, 130)
+    assert judged(made, tmp_path / "left").verdict is Verdict.FAIL
