@@ -61,9 +61,7 @@ def _judge(history: History, phase: Phase, heal: Phase, kind: FaultKind) -> Find
         sentence = f"records never accepted after the heal: {len(left)}"
         return failure(history, kind.requirement, phase.name, sentence, left[0], figures=figures)
     if after[crowded] > allowed[crowded]:
-        sentence = (
-            f"{crowded}'s cluster was met by {after[crowded]} requests at once (no fault: {before[crowded]})"
-        )
+        sentence = f"{crowded}'s cluster was met by {after[crowded]} requests at once (no fault: {before[crowded]})"
         waited = _waiting(history, heal, crowded)
         return failure(history, kind.requirement, phase.name, sentence, waited, figures=figures)
     summary = f"all tenants ({len(sick)}) came back, the last one {_spread(firsts):.1f} s after the first"
