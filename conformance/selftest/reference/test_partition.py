@@ -57,6 +57,8 @@ class FakeLine:
     def cut(self, lane: Lane) -> None:
         """See `Line`."""
 
+    threads = 0
+
     def work(self) -> None:
         """See `Line`."""
 
