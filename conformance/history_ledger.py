@@ -85,9 +85,10 @@ class Connection:
 class AcceptedIndex:
     """When each record was accepted by its own tenant's cluster.
 
-    An item is accepted by the first answer that gives it a 2xx, or a 409 (its own id is there already), whether or not
-    the reply reached the client; by a real cluster, which tells of no answers, when it is found there. What another
-    tenant's cluster took, or what belongs to another run, does not count.
+    An item is accepted by the first answer that gives it a 2xx, whether or not the reply reached the client; by a real
+    cluster, which tells of no answers, when it is found there. A 409 adds nothing: where the id is the item's own, an
+    answer has told of it before, and where it is another's the item is not there. What another tenant's cluster took,
+    or what belongs to another run, does not count.
     Memory: two numbers a record, whatever its items and attempts. Not synchronised: for one thread.
     """
 
@@ -108,7 +109,7 @@ class AcceptedIndex:
         if attempt.answered is None or attempt.statuses is None:
             return
         for token, status in attempt.items():
-            if token is not None and is_accepted(status):
+            if token is not None and is_accepted(status) and status != _CONFLICT:
                 self.accept(token, attempt.tenant, attempt.answered)
 
     def accept(self, token: int, tenant: str, at: float) -> None:
