@@ -44,8 +44,9 @@ def _volume(history: History) -> Finding:
     if not slots.single_life(history):
         return judge.doubts("restarts fetch again what was not committed", figures)
     if fetched > FETCHED * produced:
-        latest = [record for record in history.produced if record.acked < until]
-        return judge.fails("records for each of which more than one and a half were fetched", latest, figures)
+        known = [record for record in history.produced if record.acked < until]
+        waited = sorted(known, key=lambda record: record.acked - history.finished_at(record))
+        return judge.fails("records for each of which more than one and a half were fetched", waited, figures)
     if held <= 0:
         return judge.doubts("everything was fetched at once: nothing was ever held back", figures)
     return judge.passes(f"for each byte produced {fetched / produced:.2f} were fetched", figures)

@@ -148,6 +148,47 @@ def _delayed(history: History, record: Produced) -> bool:
     return history.finished_at(record) - record.scheduled > 0.5
 
 
+def _beside_others(history: History, record: Produced) -> bool:
+    return any(each.attempt.concurrent > 1 for sendings in items(history, record) for each in sendings)
+
+
+def _first_sent(history: History, record: Produced) -> float:
+    return min((sendings[0].attempt.arrived for sendings in items(history, record) if sendings), default=math.inf)
+
+
+def _kept_waiting(history: History, record: Produced) -> bool:
+    return _first_sent(history, record) - record.acked > 0.2
+
+
+def _left_alone(history: History, record: Produced) -> bool:
+    return history.accepted_at(record) - record.acked > 6
+
+
+def _overtaken(history: History, record: Produced) -> bool:
+    at = _first_sent(history, record)
+    tenant = history.by_tenant[history.meta.owners[record.topic]]
+    return any(later.acked > record.acked and _first_sent(history, later) < at for later in tenant)
+
+
+def _in_flight(history: History, record: Produced) -> bool:
+    return any(sendings and sendings[0].answer is not Answer.CONFIRMED for sendings in items(history, record))
+
+
+def _remembered(history: History, record: Produced) -> bool:
+    waited = not history.accepted_at(record) < record.acked + 0.2
+    requests = [each.attempt.request for sendings in items(history, record) for each in sendings]
+    twice = len(set(requests)) * record.items < len(requests)
+    return waited or twice
+
+
+def _finished_behind(history: History, record: Produced) -> bool:
+    at = history.finished_at(record)
+    return any(
+        earlier.offset < record.offset and history.finished_at(earlier) > at
+        for earlier in history.by_partition[record.topic, record.partition]
+    )
+
+
 _SUFFERINGS: Mapping[str, Suffering] = {
     **{f"ISO-{number}": _delayed for number in range(1, 11)},
     "TEN-1": _found_late,
@@ -173,4 +214,19 @@ _SUFFERINGS: Mapping[str, Suffering] = {
     "POI-1": _poisoned,
     "POI-2": _committed_late,
     "POI-3": _waited,
+    "LIM-1": _beside_others,
+    "LIM-2": _beside_others,
+    "LIM-3": _beside_others,
+    "LIM-4": _left_alone,
+    "LIM-5": _overtaken,
+    "LIM-6": _kept_waiting,
+    "LIM-7": _kept_waiting,
+    "MEM-1": _in_flight,
+    "MEM-2": _in_flight,
+    "MEM-3": is_unfinished,
+    "MEM-4": _remembered,
+    "MEM-5": _remembered,
+    "MEM-6": _remembered,
+    "MEM-7": _remembered,
+    "MEM-8": _finished_behind,
 }
