@@ -389,15 +389,15 @@ class World:
         self.tell("harness", "compacted" if compacted else "not_compacted", tenant=self._tenants[tenant].name)
         return compacted
 
-    def await_backlog_of(self, tenant: str, timeout: float) -> bool:
-        """Whether everything of one tenant that was sent before this call is accepted within `timeout` seconds.
+    def await_backlog_of(self, *tenants: str, timeout: float) -> bool:
+        """Whether everything of these tenants that was sent before this call is accepted within `timeout` seconds.
 
         What is not is given up: nothing waits for it again but the drain. What is committed past is not waited for as
         long.
         """
-        topics = frozenset(self._tenants[tenant].topics)
+        topics = {topic for tenant in tenants for topic in self._tenants[tenant].topics}
         behind = {record for record in self._missing() if topic_of(record) in topics} - self._given_up
-        gone = self._await_none(lambda: behind & self._missing().keys(), timeout, f"the backlog of {tenant}")
+        gone = self._await_none(lambda: behind & self._missing().keys(), timeout, f"the backlog of {', '.join(tenants)}")
         self._given_up |= behind & self._progress.outstanding.keys()
         return gone
 

@@ -66,16 +66,14 @@ def story(world: World, depth: Depth) -> None:
         world.members.start(1)
     for tenant in WAITERS:
         world.heal(tenant, "away")
-    for tenant in WAITERS:
-        world.await_backlog_of(tenant, timeout=world.patience)
+    world.await_backlog_of(*WAITERS, timeout=world.patience)
     world.phase("new")
     world.create("late")
     world.send("late", count=10)
     world.grow("growing", 3)
     world.send("growing", count=30)
     world.load_within(float("inf"))
-    world.await_backlog_of("late", timeout=world.patience)
-    world.await_backlog_of("growing", timeout=world.patience)
+    world.await_backlog_of("late", "growing", timeout=world.patience)
     _come_and_go(world, depth, several=several)
     world.drain(timeout=world.patience)
 

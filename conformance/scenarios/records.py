@@ -82,8 +82,7 @@ def story(world: World, _depth: Depth) -> None:
     world.grow("growing", 3)
     world.send("growing", count=30)
     world.load_within(float("inf"))
-    world.await_backlog_of("late", timeout=world.patience)
-    world.await_backlog_of("growing", timeout=world.patience)
+    world.await_backlog_of("late", "growing", timeout=world.patience)
     world.drain(timeout=world.patience)
 
 
