@@ -397,7 +397,9 @@ class World:
         """
         topics = {topic for tenant in tenants for topic in self._tenants[tenant].topics}
         behind = {record for record in self._missing() if topic_of(record) in topics} - self._given_up
-        gone = self._await_none(lambda: behind & self._missing().keys(), timeout, f"the backlog of {', '.join(tenants)}")
+        gone = self._await_none(
+            lambda: behind & self._missing().keys(), timeout, f"the backlog of {', '.join(tenants)}"
+        )
         self._given_up |= behind & self._progress.outstanding.keys()
         return gone
 
