@@ -105,8 +105,8 @@ class Lived:
     result: RunResult
 
 
-def run(request: Request, services: Services, listener: Listener) -> Iterator[Lived]:
-    """Run the modes one after the other, each in a folder of its own below the request's; 40 s each.
+def run(request: Request, services: Services, listener: Listener, scenario: Scenario | None = None) -> Iterator[Lived]:
+    """Run the modes one after the other, each in a folder of its own below the request's; 40 s each in the demo.
 
     Raises:
         HarnessError: The harness, or a service that it stands on, failed.
@@ -121,10 +121,10 @@ def run(request: Request, services: Services, listener: Listener) -> Iterator[Li
             folder=request.folder / mode.implementation,
         )
         one = Run(asked, services, partial(_told, listener, mode))
-        scenario = one.live(SCENARIO)
-        if scenario.failure:
-            raise (HarnessError if scenario.harness_failed else NoTrafficError)(scenario.failure)
-        yield Lived(mode, History.load(asked.folder / scenario.folder), one.result())
+        ran = one.live(scenario or SCENARIO)
+        if ran.failure:
+            raise (HarnessError if ran.harness_failed else NoTrafficError)(ran.failure)
+        yield Lived(mode, History.load(asked.folder / ran.folder), one.result())
 
 
 def _told(listener: Listener, mode: Mode, progress: Progress) -> None:
