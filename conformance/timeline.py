@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from isolane.conformance.observe import PERIOD
 from isolane.conformance.world import World
@@ -21,6 +21,7 @@ class Step:
         name: Of the fault; empty where the cluster is healthy.
         layers: What the cluster does.
         bites: How often the fault must have bitten before the step ends, as far as patience goes.
+        settles: Whether it lasts until all is finished that the tenant was sent before, as far as patience goes.
         at_first: Called when the step begins.
     """
 
@@ -28,6 +29,7 @@ class Step:
     name: str = ""
     layers: tuple[Script, ...] = ()
     bites: int = 0
+    settles: bool = False
     at_first: Callable[[], None] | None = None
 
 
@@ -36,6 +38,7 @@ class _Life:
     tenant: str
     steps: deque[Step]
     since: float = 0.0
+    owed: set[int] = field(default_factory=set)
 
 
 def live(world: World, lives: Mapping[str, Sequence[Step]]) -> None:
@@ -55,6 +58,7 @@ def _begin(world: World, life: _Life) -> None:
     step, life.since = life.steps[0], time.monotonic()
     if step.at_first:
         step.at_first()
+    life.owed = world.behind(life.tenant) if step.settles else set()
     if step.name:
         world.inject(life.tenant, step.name, *step.layers)
 
@@ -63,7 +67,11 @@ def _is_over(world: World, life: _Life) -> bool:
     step, lasted = life.steps[0], time.monotonic() - life.since
     if lasted < step.seconds:
         return False
-    return not step.bites or lasted >= step.seconds + world.patience or world.bitten(life.tenant) >= step.bites
+    if lasted >= step.seconds + world.patience:
+        return True
+    if life.owed:
+        life.owed &= world.behind(life.tenant)
+    return not life.owed and (not step.bites or world.bitten(life.tenant) >= step.bites)
 
 
 def _end(world: World, life: _Life) -> None:

@@ -389,14 +389,18 @@ class World:
         self.tell("harness", "compacted" if compacted else "not_compacted", tenant=self._tenants[tenant].name)
         return compacted
 
+    def behind(self, *tenants: str) -> set[int]:
+        """The records of these tenants that were sent, and are not finished yet."""
+        topics = {topic for tenant in tenants for topic in self._tenants[tenant].topics}
+        return {record for record in self._missing() if topic_of(record) in topics}
+
     def await_backlog_of(self, *tenants: str, timeout: float) -> bool:
         """Whether everything of these tenants that was sent before this call is accepted within `timeout` seconds.
 
         What is not is given up: nothing waits for it again but the drain. What is committed past is not waited for as
         long.
         """
-        topics = {topic for tenant in tenants for topic in self._tenants[tenant].topics}
-        behind = {record for record in self._missing() if topic_of(record) in topics} - self._given_up
+        behind = self.behind(*tenants) - self._given_up
         gone = self._await_none(
             lambda: behind & self._missing().keys(), timeout, f"the backlog of {', '.join(tenants)}"
         )

@@ -76,9 +76,9 @@ def _large(world: World, _depth: Depth) -> Sequence[Step]:
     return [
         burst,
         replace(GATHER, seconds=1, at_first=partial(world.send, "large", too_large)),
-        Step(6, "large", lowered, bites=2),
+        Step(4, "large", lowered, bites=2, settles=True),
         burst,
-        Step(3, "large-again", lowered, bites=1),
+        Step(3, "large-again", lowered, bites=1, settles=True),
     ]
 
 

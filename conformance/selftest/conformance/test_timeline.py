@@ -18,6 +18,7 @@ class FakeWorld:
         self.patience, self._biting = patience, biting
         self.told: list[str] = []
         self.looks = 0
+        self.owed = [{1, 2}, {2, 3}, {3}]
 
     def inject(self, tenant: str, name: str, *layers: Script) -> None:
         """See `World`."""
@@ -32,6 +33,11 @@ class FakeWorld:
         assert tenant
         self.looks += 1
         return self.looks if self._biting else 0
+
+    def behind(self, tenant: str) -> set[int]:
+        """See `World`: records come and go."""
+        assert tenant
+        return self.owed.pop(0)
 
     def run_for(self, seconds: float) -> None:
         """See `World`: time is not what is tested here."""
@@ -64,6 +70,13 @@ def test_a_step_lasts_until_its_fault_has_bitten() -> None:
     world = FakeWorld()
     world.lived(a=[Step(0, "down", (Script(status=503),), bites=3)])
     assert world.looks == 3
+
+
+def test_a_step_lasts_until_what_came_before_is_finished() -> None:
+    """What comes meanwhile it does not wait for."""
+    world = FakeWorld()
+    world.lived(a=[Step(0, "large", (Script(body_limit=1),), settles=True)])
+    assert world.owed == []
 
 
 def test_a_fault_that_does_not_bite_ends_when_patience_does() -> None:
