@@ -63,7 +63,7 @@ def test_a_busy_machine_has_no_figures(tmp_path: Path, at: float) -> None:
 
 def test_the_table_is_markdown(tmp_path: Path) -> None:
     """A row for each trouble, a column for each mode, and no line broken."""
-    modes = [Lived(mode, made(stall=at).load(tmp_path / str(at)), result()) for at, mode in enumerate(MODES)]
+    modes = [Lived(mode, made(stall=2.0 * at).load(tmp_path / str(at)), result()) for at, mode in enumerate(MODES)]
     printed = StringIO()
     Console(file=printed, width=200).print(worth_table.table(modes, [TROUBLE]))
     head, rule, row = (line.strip().strip("|").split("|") for line in printed.getvalue().splitlines() if line.strip())
@@ -71,7 +71,7 @@ def test_the_table_is_markdown(tmp_path: Path) -> None:
     assert all(set(cell.strip()) <= {"-", ":"} for cell in rule)
     assert [cell.strip() for cell in row] == [
         "slow",
-        *(f"100 %, {stall}, after 2.0 s" for stall in ("0.05 s", "1.0 s", "2.0 s")),
+        *(f"100 %, {stall}, after 2.0 s" for stall in ("0.05 s", "2.0 s", "4.0 s")),
     ]
 
 
