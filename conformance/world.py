@@ -34,7 +34,7 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 ACKNOWLEDGED_WITHIN = 20.0
 """Seconds that Kafka has to acknowledge the load."""
 
-LOOKED_WITHIN = 10.0
+LOOKED_WITHIN = 20.0
 """Seconds that observers get to see how things are."""
 
 KNOCK = 0.5

@@ -55,9 +55,9 @@ def _documents(history: History) -> Counter[int]:
 
 def _replayed(history: History) -> set[int]:
     """Return the items that a new member had to deliver although they were there: no commit was past them."""
-    found = {
+    found = {  # of several documents with an item the one that was found first
         item: (record, document.seen)
-        for document in history.documents
+        for document in sorted(history.documents, key=lambda document: -document.seen)
         for item in document.items
         if (record := history.find(item >> ITEM_BITS)) is not None
     }

@@ -33,7 +33,10 @@ def shape(_descriptor: Descriptor) -> Shape:
 
 
 def story(world: World, depth: Depth) -> None:
-    """Kill the member as often as the depth says; then once more while one node is gone and another refuses; drain."""
+    """Kill the member as often as the depth says; then once more while one node is gone and another refuses; drain.
+
+    Each life lasts until the healthy tenant has everything that was sent before: so the member has met the others, too.
+    """
     world.members.start()
     world.await_ready(timeout=world.patience)
     world.load_within(float("inf"))
@@ -45,8 +48,9 @@ def story(world: World, depth: Depth) -> None:
         world.members.start()
         world.await_backlog_of("signals", timeout=world.patience)
     world.phase("away")
-    with world.without_node("killed"), world.write_block("blocked"):
+    with world.write_block("blocked"), world.without_node("killed"):
         world.run_for(AWAY)
+        world.await_backlog_of("signals", timeout=world.patience)
         world.members.kill()
         world.members.start()
         world.await_backlog_of("signals", timeout=world.patience)

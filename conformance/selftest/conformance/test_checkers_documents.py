@@ -208,6 +208,15 @@ class TestDocuments:
         finding = self.judged(made, tmp_path)
         assert (finding.verdict, finding.evidence) == (Verdict.FAIL, (str(token),))
 
+    def test_a_replay_that_made_a_second_document_was_one(self, tmp_path: Path) -> None:
+        """What was there when the member died had to be delivered again, whatever became of it."""
+        made = searched()
+        replayed = made.produced[11]["token"]
+        made.find("h0", [Token.parse(replayed)], 8, 9, name="another")
+        finding = self.judged(made, tmp_path)
+        assert finding.evidence == (replayed,)
+        assert finding.figures["items that had to be delivered again"].value == 4
+
     def test_without_a_replay_nothing_is_proven(self, tmp_path: Path) -> None:
         """Everything that was there had been committed when the member died."""
         made = searched()
