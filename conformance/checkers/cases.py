@@ -94,7 +94,8 @@ def committed_past(history: History, suspects: Sequence[Produced]) -> list[Produ
 
 
 def interrupted(history: History, accepted: float, sent: float) -> bool:
-    """Whether a member began or ended, so that what was accepted then and not yet committed is rightly sent again."""
+    """Whether members or topics changed, so that what was accepted then and not yet committed is rightly sent again."""
     timeout = history.meta.bounds.get("session_timeout")
     settling = 2 * timeout if isinstance(timeout, (int, float)) else 0.0
-    return any(event.kind == "process" and accepted - settling <= event.at <= sent for event in history.events)
+    changes = (event.at for event in history.events if event.kind in {"process", "topic"})
+    return any(accepted - settling <= at <= sent for at in changes)
