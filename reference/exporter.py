@@ -28,6 +28,7 @@ _TARGET = "/_bulk?filter_path=errors,items.*._id,items.*.status,items.*.error.ty
 _HEADERS = {"content-type": "application/x-ndjson", "accept": "application/json", "content-encoding": "gzip"}
 _COMPRESSION_LEVEL = 1  # on bulk bodies level 6 takes three times as long to save a twelfth of the bytes
 _GZIP = 31
+_CHUNK = 64 * 1024  # what is compressed at once: enough to be quick, and little beside the documents
 
 
 class Exporter:
@@ -101,13 +102,20 @@ class Exporter:
 
 
 def bulk_body(documents: Sequence[Document]) -> bytes:
-    """Return the gzipped body of a bulk request that creates the documents."""
+    """Return the gzipped body of a bulk request that creates the documents; it is compressed while it is made."""
     indices = {document.index: orjson.dumps(document.index) for document in documents}
-    lines = [
-        b'{"create":{"_index":%b,"_id":"%b"}}\n%b\n' % (indices[document.index], document.id.encode(), document.source)
-        for document in documents
-    ]
-    return zlib.compress(b"".join(lines), _COMPRESSION_LEVEL, _GZIP)
+    gzip = zlib.compressobj(_COMPRESSION_LEVEL, zlib.DEFLATED, _GZIP)
+    parts: list[bytes] = []
+    lines: list[bytes] = []
+    size = 0
+    for document in documents:
+        action = b'{"create":{"_index":%b,"_id":"%b"}}' % (indices[document.index], document.id.encode())
+        lines += action, document.source
+        size += len(document.source)
+        if size >= _CHUNK:
+            parts.append(gzip.compress(b"\n".join([*lines, b""])))
+            lines, size = [], 0
+    return b"".join([*parts, gzip.compress(b"\n".join([*lines, b""])), gzip.flush()])
 
 
 class _Bytes(SerializerCollection):
