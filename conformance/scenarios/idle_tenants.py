@@ -35,7 +35,7 @@ def story(world: World, depth: Depth) -> None:
 SCENARIO = Scenario(
     name="idle-tenants",
     title="five hundred tenants, most of them idle",
-    judges=("TEN-2", "TEN-5", "DEL-1", "OFF-1"),
+    judges=("TEN-2", "TEN-5", "DEL-1", "OFF-1", "OFF-2", "OFF-4"),
     shape=shape,
     story=story,
     depths=("soak",),
