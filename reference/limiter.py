@@ -188,8 +188,9 @@ class Dispatcher:
         saturated = tenant.slots >= tenant.cap.value
         self._release(grant, tenant)
         division = divide(flush, reply, accepted_at=tenant.accepted_at, now=now)
-        # Items that are refused once more, one by one, are no news of the cluster: it may accept all others.
-        flush.hit_an_outage = not division.accepts and (reply.request is not None or flush.attempts == 1)
+        # Items that are refused once more, or for their index, are no news of the cluster: it may accept all others.
+        news = flush.attempts == 1 and Outcome.RETRYABLE in division.counts
+        flush.hit_an_outage = not division.accepts and (reply.request is not None or news)
         self._learn(tenant, grant, division, saturated=saturated, now=now)
         if flush.lane.closed:
             return division, division.left

@@ -585,6 +585,19 @@ def test_items_refused_again_hold_nobody_back_and_are_not_hastened() -> None:
         bench.dispatcher.settle(other, reply(ACCEPTED), bench.now)
 
 
+def test_items_of_a_blocked_index_hold_nobody_back() -> None:
+    """ISO-6: however many new flushes for it are refused, the tenant's others are sent at once."""
+    bench = Bench()
+    bench.prove("t", cap=3)
+    for _ in range(5):
+        bench.submit("t")
+        (grant,) = bench.decide()
+        bench.dispatcher.settle(grant, reply(Outcome.ENVIRONMENT), bench.now)
+        bench.open.remove(grant)
+    bench.submit("t")
+    assert len(bench.decide()) == 1
+
+
 def test_recovery_makes_what_waited_due() -> None:
     """ISO-7: when a cluster that accepted nothing accepts again, nothing waits for the rest of its delay."""
     bench = Bench()
