@@ -60,8 +60,8 @@ def tenants_in(history: History, phase: Phase) -> Tenants:
     )
 
 
-def bitten(history: History, phase: Phase, kind: FaultKind) -> tuple[Tenants, Figure]:
-    """Return who was sick in a phase, or in a part of one, and how often the fault bit.
+def bitten(history: History, phase: Phase, kind: FaultKind, sick: Tenants | None = None) -> tuple[Tenants, Figure]:
+    """Return who was sick in a phase, or in a part of one, and how often the fault bit; `sick` says who, if known.
 
     Raises:
         CannotJudgeError: It did not, or not enough to try anything.
@@ -70,7 +70,7 @@ def bitten(history: History, phase: Phase, kind: FaultKind) -> tuple[Tenants, Fi
         raise CannotJudgeError(f"the run ended in {phase.name}")
     if phase.seconds < GAP:
         raise CannotJudgeError(f"{phase.name} lasted {phase.seconds:.1f} s; {GAP:g} s are the least")
-    sick = tenants_in(history, phase)
+    sick = tenants_in(history, phase) if sick is None else sick
     if not sick:
         raise CannotJudgeError(f"no fault was injected in {phase.name}")
     bites, least = kind.bites(history, phase, sick), kind.least(history, phase)

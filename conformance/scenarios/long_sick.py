@@ -26,7 +26,7 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 SLUGGISH, LOUD, SEVERAL = "sluggish", "loud", "several"
 """Who is slow for long, who is loud and has a partition that is stuck, and who has several topics."""
 
-SHUT = 14.0
+SHUT = 12.0
 """Seconds that the first pushes back after it was slow: back-offs grow long, and the backlog is worth timing."""
 
 OUTAGE = 5.0
@@ -75,9 +75,7 @@ def story(world: World, depth: Depth) -> None:
     _live_with(world, SLUGGISH, "pushback-503", KINDS["pushback-503"], SHUT)
     for times in FLOODS[depth.name]:
         _flood(world, times, depth.brief)
-    _live_with(world, LOUD, "stall", STALLED, depth.brief)
-    if "ISO-6" not in untried(world.descriptor):
-        _live_with(world, SEVERAL, "block", BLOCKED, depth.brief)
+    _stall_parts(world, depth.brief)
     _fail_all(world)
     world.drain(timeout=world.patience)
 
@@ -115,6 +113,22 @@ def _flood(world: World, times: int, seconds: float) -> None:
     world.heal(LOUD, name)
     world.phase(f"heal:{name}")
     world.await_backlog_of(LOUD, timeout=world.patience)
+
+
+def _stall_parts(world: World, seconds: float) -> None:
+    """Let a partition of one tenant be stuck, and a topic of another where there can be several, at the same time."""
+    stuck = {LOUD: ("stall", STALLED)}
+    if "ISO-6" not in untried(world.descriptor):
+        stuck[SEVERAL] = ("block", BLOCKED)
+    world.phase("fault:parts")
+    for tenant, (name, script) in stuck.items():
+        world.inject(tenant, name, script)
+    world.run_for(seconds)
+    for tenant, (name, _) in stuck.items():
+        world.heal(tenant, name)
+    world.phase("heal:parts")
+    for tenant in stuck:
+        world.await_backlog_of(tenant, timeout=world.patience)
 
 
 def _fail_all(world: World) -> None:

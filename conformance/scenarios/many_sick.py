@@ -24,7 +24,7 @@ SICK_RATE, HEALTHY_RATE = 5.0, 20.0
 FAILING_SLOWLY = Script(latency=10, status=503)
 """ISO-5: ten seconds, then 503."""
 
-AT_LEAST = 25.0
+AT_LEAST = 22.0
 """Seconds that the fault lasts at least: two such requests one after the other."""
 
 
