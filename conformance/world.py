@@ -17,7 +17,6 @@ from isolane.conformance import bounds
 from isolane.conformance.broker import Broker
 from isolane.conformance.errors import ImplementationNotStartedError, NoTrafficError
 from isolane.conformance.history_files import HistoryWriter
-from isolane.conformance.history_found import NODE
 from isolane.conformance.load import PLAIN, Draft, Load
 from isolane.conformance.members import Members
 from isolane.conformance.nodes import Nodes
@@ -237,25 +236,15 @@ class World:
 
         return self._await(still, timeout, f"a standstill of {tenant}")
 
-    @contextmanager
-    def without_node(self, tenant: str) -> Iterator[None]:
-        """Kill one tenant's real node with SIGKILL; it is started again, on the same data, when the block has run."""
-        full = self._tenants[tenant].name
-        self._nodes.kill(full)
-        self.tell("fault", NODE, tenant=full)
-        yield
-        self.tell("heal", NODE, tenant=full)
-        self._nodes.start(full)
+    def name_of(self, tenant: str) -> str:
+        """The full name of a tenant of the shape."""
+        return self._tenants[tenant].name
 
-    @contextmanager
-    def write_block(self, tenant: str) -> Iterator[None]:
-        """Let the indices of one tenant's real node refuse every document with 403, until the block has run."""
-        full = self._tenants[tenant].name
-        self._nodes.block_writes(full, blocked=True)
-        self.tell("fault", "write_block", tenant=full)
-        yield
-        self._nodes.block_writes(full, blocked=False)
-        self.tell("heal", "write_block", tenant=full)
+    @property
+    def nodes(self) -> Nodes:
+        """The real nodes; for scenarios that say that they need them."""
+        assert isinstance(self._clusters, Nodes)
+        return self._clusters
 
     def look(self) -> bool:
         """Wait until offsets were read, and real clusters searched, since this call; whether that was in time."""
@@ -270,12 +259,7 @@ class World:
 
     @property
     def _scripted(self) -> ScriptedClusters:
-        assert isinstance(self._clusters, ScriptedClusters), "the scenario says that it needs none of this"
-        return self._clusters
-
-    @property
-    def _nodes(self) -> Nodes:
-        assert isinstance(self._clusters, Nodes), "the scenario does not say that it needs real nodes"
+        assert isinstance(self._clusters, ScriptedClusters), "the scenario says that it needs real nodes"
         return self._clusters
 
     def close_letters(self, tenant: str) -> None:

@@ -9,6 +9,7 @@ is read by searching.
 from __future__ import annotations
 
 from isolane.conformance.depth import Depth
+from isolane.conformance.outages import without_node, write_block
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.world import World
@@ -48,7 +49,7 @@ def story(world: World, depth: Depth) -> None:
         world.members.start()
         world.await_backlog_of("signals", timeout=world.patience)
     world.phase("away")
-    with world.write_block("blocked"), world.without_node("killed"):
+    with write_block(world, "blocked"), without_node(world, "killed"):
         world.run_for(AWAY)
         world.await_backlog_of("signals", timeout=world.patience)
         world.members.kill()

@@ -14,6 +14,7 @@ from isolane.conformance.depth import depth
 from isolane.conformance.history import History
 from isolane.conformance.nodes import Nodes
 from isolane.conformance.opening import Plan, Services, opened
+from isolane.conformance.outages import without_node
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.verdict import Verdict
 from isolane.fixtures.implementations import descriptor
@@ -55,7 +56,7 @@ def test_a_member_and_a_node_that_are_killed_lose_nothing(nodes: Nodes, tmp_path
         world.members.kill()
         assert world.look()
         world.members.start()
-        with world.without_node("a"):
+        with without_node(world, "a"):
             world.run_for(1)
         assert world.drain(timeout=world.patience)
     history = History.load(folder)
