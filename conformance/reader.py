@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from kafka import KafkaConsumer
@@ -84,7 +84,11 @@ class Reader:
 
 
 def has_gaps(bootstrap: str, topic: str) -> bool:
-    """Return whether any offset of a topic of one partition is missing below the last: compaction has been there."""
-    with closing(Reader(bootstrap)) as reader:
+    """Return whether any offset of a topic of one partition is missing below the last: compaction has been there.
+
+    Of a topic that cannot be read now nothing is known, so it has none.
+    """
+    with closing(Reader(bootstrap)) as reader, suppress(UnreadableError):
         offsets = [message.offset for message in reader.read([topic])]
-    return bool(offsets) and len(offsets) <= offsets[-1]
+        return bool(offsets) and len(offsets) <= offsets[-1]
+    return False

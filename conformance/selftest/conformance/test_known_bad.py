@@ -26,6 +26,9 @@ from isolane.fixtures.known_bad.catalogue import CATALOGUE, KnownBad
 
 EVERY = list(CATALOGUE.items())
 NAMES = list(CATALOGUE)
+OF_PROCESSES = {"TEN-5"}
+"""Requirements on what a process needs: no record suffers when they are broken."""
+
 PROFILE = {each.id for each in REQUIREMENTS.of_profile("delivery")}
 
 
@@ -75,7 +78,7 @@ def test_each_is_caught_as_declared(name: str, known: KnownBad, tmp_path: Path) 
     verdicts = {outcome.requirement.id: outcome.verdict for outcome in result.outcomes}
     expected = dict.fromkeys(known.fails, Verdict.FAIL) | dict.fromkeys(known.passes, Verdict.PASS)
     assert {each: verdicts[each] for each in expected} == expected
-    for each in known.fails:
+    for each in set(known.fails) - OF_PROCESSES:
         suffered(folder, result, each)
 
 
