@@ -8,11 +8,14 @@ from collections.abc import Iterator
 
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt, is_accepted
-from isolane.conformance.history_values import Produced
+from isolane.conformance.history_values import Event, Produced
 from isolane.conformance.tokens import ITEM_BITS
 
 MOST_ATTEMPTS = 12
 """Attempts told one by one; of more, the middle ones are counted."""
+
+MOST_ELSEWHERE = 6
+"""Faults and heals at other tenants' clusters told one by one; of more, their number."""
 
 LATE = 1.0
 """Seconds without an attempt after which the story tells what the clusters were busy with instead."""
@@ -37,10 +40,12 @@ def story(history: History, record: Produced) -> tuple[str, ...]:
             *attempts,
             *_documents(history, record),
             *_commits(history, record),
-            *_circumstances(history, record),
+            *_put_aside(history, record),
+            *_deaths(history, record),
+            *_faults(history, record),
         ]
     )
-    ending = [] if history.accepted_at(record) < math.inf else [_never(history, record)]
+    ending = [] if history.finished_at(record) < math.inf else [_never(history, record)]
     return title, *(f"{at - record.acked:+9.3f} s  {text}" for at, text in [*lines, *ending])
 
 
@@ -114,15 +119,32 @@ def _commits(history: History, record: Produced) -> Iterator[_Line]:
         yield before
 
 
-def _circumstances(history: History, record: Produced) -> Iterator[_Line]:
-    until = history.accepted_at(record)
-    for event in history.events:
-        if not record.acked <= event.at <= until:
-            continue
-        if event.kind == "process":
-            yield event.at, f"member {event.detail.get('member')} {event.name}"
-        elif event.kind in {"fault", "heal"}:
+def _put_aside(history: History, record: Produced) -> Iterator[_Line]:
+    for letter in history.letters(record):
+        yield letter.seen, f"found among the dead letters: {letter.reason or 'no reason is given'}"
+
+
+def _deaths(history: History, record: Produced) -> Iterator[_Line]:
+    for event in _meanwhile(history, record, "process"):
+        yield event.at, f"member {event.detail.get('member')} {event.name}"
+
+
+def _faults(history: History, record: Produced) -> Iterator[_Line]:
+    """Tell of the faults meanwhile; of many at other clusters only how many there were."""
+    owner = history.meta.owners.get(record.topic)
+    events = _meanwhile(history, record, "fault", "heal")
+    elsewhere = [event for event in events if event.detail["tenant"] != owner]
+    few = len(elsewhere) <= MOST_ELSEWHERE
+    for event in events:
+        if few or event.detail["tenant"] == owner:
             yield event.at, f"{event.kind} {event.name} at {event.detail['tenant']}'s cluster"
+    if not few:
+        yield elsewhere[0].at, f"from here on {len(elsewhere)} faults and heals at other clusters"
+
+
+def _meanwhile(history: History, record: Produced, *kinds: str) -> list[Event]:
+    until = history.finished_at(record)
+    return [event for event in history.events if event.kind in kinds and record.acked <= event.at <= until]
 
 
 def _never(history: History, record: Produced) -> _Line:

@@ -89,3 +89,28 @@ def test_a_record_that_nothing_happened_to_has_a_story_too(tmp_path: Path) -> No
         "committed offset 0 observed: not past this record",
         "end of the history: never accepted",
     ]
+
+
+def test_a_dead_letter_is_told_with_its_reason(tmp_path: Path) -> None:
+    """It is an end, as an acceptance is."""
+    made = builders.story()
+    token = made.produce("h0", 10)
+    made.attempt("h0", [token], 11, items=[400])
+    made.put_aside(token, 12, tokens=[token], reason="mapping")
+    history = made.load(tmp_path)
+    lines = story(history, history.produced[0])
+    assert lines[-1].endswith("found among the dead letters: mapping")
+
+
+def test_of_many_faults_elsewhere_only_the_number_is_told(tmp_path: Path) -> None:
+    """Where a dozen clusters are wrong at once, a story is about its own."""
+    made = builders.story(healthy=10)
+    made.produce("h0", 10)
+    for number in range(1, 10):
+        made.event(10 + number, "fault", "slow", tenant=f"h{number}", script={})
+    made.event(15.5, "fault", "mixed", tenant="h0", script={})
+    history = made.load(tmp_path)
+    lines = [line.strip() for line in story(history, history.produced[0])]
+    assert "+0.998 s  from here on 9 faults and heals at other clusters" in lines
+    assert "+5.498 s  fault mixed at h0's cluster" in lines
+    assert not any("fault slow" in line for line in lines)
