@@ -30,7 +30,7 @@ RATE = 12.0
 GATHER = Step(1.5, "gather", (Script(status=503),), bites=1)
 """What makes the requests that follow large: a backlog."""
 
-BURST = 40
+BURST = 80
 """Records at once that make a request larger than the limit."""
 
 AT_FIRST = Step(12.0)
@@ -72,13 +72,13 @@ def _large(world: World, _depth: Depth) -> Sequence[Step]:
     limit = 8192 + 1024 * world.descriptor.output.items_per_record
     too_large = Draft(value=partial(payloads.value, padding=2 * limit))
     lowered = (Script(body_limit=limit),)
-    burst = replace(GATHER, at_first=partial(world.send, "large", count=BURST))
+    burst = partial(world.send, "large", count=BURST)
     return [
-        burst,
+        replace(GATHER, at_first=burst),
         replace(GATHER, seconds=1, at_first=partial(world.send, "large", too_large)),
         Step(4, "large", lowered, bites=2, settles=True),
-        burst,
-        Step(3, "large-again", lowered, bites=1, settles=True),
+        Step(1),
+        Step(3, "large-again", lowered, bites=1, settles=True, at_first=burst),
     ]
 
 
