@@ -18,7 +18,7 @@ from isolane.conformance.outages import without_node
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.verdict import Verdict
 from isolane.fixtures.implementations import descriptor
-from isolane.fixtures.services import Kafka
+from isolane.fixtures.services import Kafka, elasticsearch_documents
 from isolane.fixtures.services.elasticsearch_probe import NotAnsweringError
 
 pytestmark = pytest.mark.services
@@ -65,6 +65,18 @@ def test_a_member_and_a_node_that_are_killed_lose_nothing(nodes: Nodes, tmp_path
     assert len(history.documents) == sum(record.items for record in history.produced)
     assert any(search.error for search in history.searches)
     assert not history.attempts
+
+
+def test_everything_is_found(nodes: Nodes, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More documents than one answer holds, of several indices, hidden ones too, none of them refreshed before."""
+    monkeypatch.setattr(elasticsearch_documents, "_PAGE", 2)
+    with Client(endpoint) as client:
+        for index, hidden in (("seen", False), ("hidden", True)):
+            client.indices.create(index=index, settings={"index.hidden": hidden, "index.refresh_interval": "-1"})
+            for number in range(5):
+                client.create(index=index, id=str(number), document={"number": number})
+    found = [(each.index, each.id) for each in nodes.documents("b") if each.index in {"seen", "hidden"}]
+    assert sorted(found) == [(index, str(number)) for index in ("hidden", "seen") for number in range(5)]
 
 
 def test_a_block_refuses_documents_until_it_is_lifted(nodes: Nodes, endpoint: str) -> None:
