@@ -116,6 +116,7 @@ class Load:
         self._random = random.Random(seed)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
+        self._confirmed = threading.Condition(self._lock)  # of its own: an acknowledgement need not wake the schedule
         self._due: list[tuple[float, int]] = []
         self._rates: dict[int, float] = {}
         self._phase = ""
@@ -214,8 +215,8 @@ class Load:
         self._producers.flush(timeout)
         if self._failure is not None:
             raise HarnessError(f"Kafka refused a record of the load: {self._failure}") from self._failure
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._acknowledged == self._sent, timeout):
+        with self._confirmed:
+            if not self._confirmed.wait_for(lambda: self._acknowledged == self._sent, timeout):
                 raise HarnessError(f"Kafka acknowledged {self._acknowledged} of {self._sent} records")
             return self._sent
 
@@ -290,13 +291,13 @@ class Load:
                     "kind": draft.kind,
                 },
             )
-            with self._changed:
+            with self._confirmed:
                 self._places[record.record] = number, record.partition, offset
                 if awaited:
                     at = (topic.name, record.partition)
                     self._ends[at] = max(self._ends.get(at, 0), offset + 1)
                 self._acknowledged += 1
-                self._changed.notify()
+                self._confirmed.notify()
 
         producer.send(
             topic.name,
