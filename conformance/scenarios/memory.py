@@ -1,7 +1,7 @@
 """Memory: clusters are dead while the backlog has no end, with few partitions, with many, again, and compressed.
 
 Before that, records larger than every allowance; after it, a long tail behind a stuck head. Field bugs FB-24 (what
-waits for its retry is not counted), FB-25 (nobody pauses) and FB-26 (bounds for each partition, or on compressed bytes).
+waits for its retry is not counted), FB-25 (nobody pauses) and FB-26 (bounds for each partition, or compressed bytes).
 """
 
 from __future__ import annotations
