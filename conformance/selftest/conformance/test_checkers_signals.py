@@ -51,6 +51,17 @@ def test_an_item_that_is_missing_is_a_violation(tmp_path: Path) -> None:
     assert finding.summary == "records of which data points are missing: 1; first managed_otlp.metrics.h0/0@9"
 
 
+def test_what_is_held_as_configured_need_not_arrive(tmp_path: Path) -> None:
+    """A record that cannot be decoded holds its partition, where the descriptor says so; what came before it counts."""
+    made = several()
+    made.produce("h0", 2, kind="poison", items=2)
+    deliver(made, Token(0x1234, 1, 0, 99), items=0)
+    assert judged(made, tmp_path / "open").verdict is Verdict.FAIL
+    made.meta["dead_letter"] = {"kind": "none", "undecodable": "hold"}
+    finding = judged(made, tmp_path / "held")
+    assert (finding.verdict, finding.summary) == (Verdict.PASS, "every item arrived: 10 log records, 10 data points")
+
+
 def test_tenants_with_one_topic_are_left_to_others(tmp_path: Path) -> None:
     """Unless the scenario declares to judge this, and the implementation takes but one signal."""
     made = story()
