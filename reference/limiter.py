@@ -69,6 +69,7 @@ class Grant:
         flush: What to send.
         began: When the slot was granted.
         timeout: The deadline of the attempt in seconds.
+        probe: Whether its tenant was at risk when it was granted.
         overdue: Whether it was found open after `slow_after`, and counted as slow then: one sample an attempt (LIM-7).
         cut: Whether it was to be cut, for others to have its worker.
     """
@@ -76,6 +77,7 @@ class Grant:
     flush: Flush
     began: float
     timeout: float
+    probe: bool = False
     overdue: bool = False
     cut: bool = False
 
@@ -251,7 +253,8 @@ class Dispatcher:
                 del self._waiting[name]
 
     def _candidates(self, now: float) -> list[str]:
-        probing = sum(self.at_risk(grant.flush.lane.tenant) for grant in self._open)
+        # What a tenant was granted before it was at risk is no probe: another one's recovery does not wait for that.
+        probing = sum(grant.probe for grant in self._open)
         slots = self._limiter.probation_slots
         return [
             name
@@ -271,7 +274,8 @@ class Dispatcher:
         self._free -= 1
         tenant.slots += 1
         tenant.since = now
-        grant = Grant(flush, now, min(tenant.deadline, self._timeout) if tenant.at_risk else self._timeout)
+        probe = tenant.at_risk
+        grant = Grant(flush, now, min(tenant.deadline, self._timeout) if probe else self._timeout, probe)
         self._open.append(grant)
         return grant
 

@@ -103,9 +103,8 @@ class Traffic(RuleBasedStateMachine):
             assert sum(piece.size for piece in grant.flush.pieces) <= FLUSH_BYTES or len(grant.flush.pieces) == 1
             assert 0 < grant.timeout <= TIMEOUT
             assert self.dispatcher.slots(tenant) <= self.dispatcher.cap(tenant), "LIM-3, LIM-8"
-            if self.dispatcher.at_risk(tenant):
-                risky = [other for other in self.open if self.dispatcher.at_risk(other.flush.lane.tenant)]
-                assert len(risky) <= LIMITER.probation_slots, "ISO-5"
+            assert grant.probe == self.dispatcher.at_risk(tenant)
+            assert sum(each.probe for each in self.open) <= LIMITER.probation_slots, "ISO-5"
         assert self.again is None or self.again > self.now
 
     @rule(tenant=st.sampled_from(TENANTS), records=st.integers(1, 4), size=st.sampled_from([10, 60, 150]))
@@ -397,6 +396,19 @@ def test_a_new_tenant_does_not_wait_behind_black_holes() -> None:
     assert len(bench.decide()) == LIMITER.probation_slots - 1
     bench.submit("new")
     assert bench.tenants(bench.decide()) == ["new"]
+
+
+def test_a_tenant_that_recovers_does_not_wait_for_one_that_has_just_fallen_sick() -> None:
+    """ISO-7: what the one was granted before it fell silent takes none of the probes that the other needs."""
+    bench = Bench()
+    bench.prove("fallen", cap=4)
+    bench.submit("fallen", 4)
+    assert len(bench.decide()) == 4
+    bench.submit("recovering")
+    bench.settle(bench.decide()[0], RETRYABLE)
+    bench.now += 3.0
+    assert bench.tenants(bench.decide()) == ["recovering"]
+    assert bench.dispatcher.at_risk("fallen")
 
 
 def outnumbered(bench: Bench) -> list[Grant]:
