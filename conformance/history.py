@@ -204,10 +204,10 @@ class History:
         """Return when nothing more was owed for the record; infinity when something still is.
 
         That is when each of its items was accepted or put aside as a dead letter. With nothing to deliver it is before
-        anybody can have read it, and so it is with a record that cannot be decoded where such are skipped: from outside
-        nobody sees when.
+        anybody can have read it, and so it is with a record that cannot be decoded where such are skipped, once it was
+        committed past: from outside nobody sees when.
         """
-        if record.kind in NOTHING_TO_DELIVER or self._skips(record):
+        if record.kind in NOTHING_TO_DELIVER or self._was_skipped(record):
             return record.sent
         return self._letters.finished_at(record.record, record.place, record.items, self.accepted)
 
@@ -223,8 +223,9 @@ class History:
         """Return the dead letters about a record, in the order in which they were found."""
         return self._letters.about(record.record, record.place)
 
-    def _skips(self, record: Produced) -> bool:
-        return record.kind == "poison" and self.meta.dead_letter.undecodable in {None, "skip"}
+    def _was_skipped(self, record: Produced) -> bool:
+        skips = record.kind == "poison" and self.meta.dead_letter.undecodable in {None, "skip"}
+        return skips and self.committed_past(record) < math.inf
 
     @cached_property
     def _letters(self) -> LetterIndex:

@@ -29,20 +29,28 @@ def check(history: History) -> list[Finding]:
     """Return the finding on DEL-8; none where no member came or went, and no topic changed, under traffic.
 
     An item may be delivered again when its reply was lost, and when partitions changed hands while no observed commit
-    was past it: everything accepted since the last observed commit, the out-of-order span included, is such.
+    was past it: everything accepted since the last observed commit, the out-of-order span included, is such. What is
+    sent again with nothing between is for DEL-3 to judge.
     """
     changes = _changes(history)
     if not changes or not history.attempts:
         return []
     repeats = list(_repeats(history))
-    excess = [repeat for repeat in repeats if not _is_lost(repeat.before) and not _is_due(history, repeat, changes)]
+    settled = discovery_bound(history)
+    caused = [
+        (repeat, causes)
+        for repeat in repeats
+        if not _is_lost(repeat.before) and (causes := _causes(repeat, changes, settled))
+    ]
+    excess = [repeat for repeat, causes in caused if history.committed_past(repeat.record) <= causes[0]]
     accepted = sum(is_accepted(status) for attempt in history.attempts for _, status in attempt.items())
     figures = {
         "crashes and rebalances": Figure(len(changes)),
         "items accepted": Figure(accepted),
         "items accepted again": Figure(len(repeats)),
         "of those, after a lost reply": Figure(sum(_is_lost(repeat.before) for repeat in repeats)),
-        "of those, although a commit was past them, or nothing had happened": Figure(len(excess), "", "= 0"),
+        "of those, after a crash or rebalance": Figure(len(caused)),
+        "of those, although a commit was past them before": Figure(len(excess), "", "= 0"),
     }
     if excess:
         first = excess[0].record
@@ -88,14 +96,11 @@ def _is_lost(attempt: Attempt) -> bool:
     return attempt.how != "replied"
 
 
-def _is_due(history: History, repeat: Repeat, changes: Sequence[float]) -> bool:
-    """Whether partitions changed hands between the two deliveries, while no observed commit was past the record.
+def _causes(repeat: Repeat, changes: Sequence[float], settled: float) -> list[float]:
+    """Return the changes after which the partition may have changed hands between the two deliveries.
 
-    When exactly is not seen: a rebalance is over some time after its cause.
+    When exactly is not seen: a rebalance is over within `settled` seconds of its cause.
     """
     assert repeat.before.answered is not None
-    settled = discovery_bound(history)
-    for at in changes[: bisect_right(changes, repeat.again.arrived)]:
-        if repeat.before.answered <= at + settled and history.committed_past(repeat.record) > at:
-            return True
-    return False
+    before = repeat.before.answered
+    return [at for at in changes[: bisect_right(changes, repeat.again.arrived)] if before <= at + settled]

@@ -73,10 +73,8 @@ def _fate(history: History, record: Produced) -> _Fate:
     if history.accepted_at(record) < math.inf:
         return _Fate("delivered")
     if history.committed_past(record) == math.inf:
-        held = (
-            "" if policy == "hold" else f"holds its partition, which is not what is configured ({policy or 'nothing'})"
-        )
-        return _Fate("held", held)
+        told = policy.replace("_", "-") if policy else "nothing"
+        return _Fate("held", "" if policy == "hold" else f"holds its partition; what is configured for it is {told}")
     if policy in {"dead_letter", "hold"}:
         return _Fate("dropped", f"was committed past; configured is to {policy.replace('_', '-')} it")
     if _has_trace(history, record):

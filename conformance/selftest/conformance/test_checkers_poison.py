@@ -112,7 +112,7 @@ def test_a_record_that_is_held_against_its_policy_is_a_violation(policy: str | N
     """It was to go elsewhere, and to let others pass (FB-40)."""
     finding = judged(held(policy), tmp_path)
     assert finding.verdict is Verdict.FAIL
-    assert "@1 holds its partition, which is not what is configured" in finding.summary
+    assert "@1 holds its partition; what is configured for it is" in finding.summary
 
 
 def test_a_record_that_stops_another_partition_is_a_violation(tmp_path: Path) -> None:

@@ -92,10 +92,12 @@ def test_nothing_to_deliver_is_finished_before_anybody_can_have_read_it(tmp_path
 
 
 def test_what_cannot_be_decoded_is_finished_by_its_policy(tmp_path: Path) -> None:
-    """Put aside, it takes a dead letter; held, it never is; skipped, nobody can tell when it was."""
+    """Put aside, it takes a dead letter; held, it never is; skipped, nobody can tell when it was, but that it was."""
     finished_at = {}
     for policy in ("dead_letter", "hold", "skip", None):
         made = with_policy(policy)
         token = made.produce("h0", 1, kind="poison")
-        finished_at[policy] = finished(made.load(tmp_path / str(policy)), token)
+        assert finished(made.load(tmp_path / f"{policy}-left"), token) == math.inf
+        made.commit(2, {"1/0": 1})
+        finished_at[policy] = finished(made.load(tmp_path / f"{policy}-passed"), token)
     assert finished_at == {"dead_letter": math.inf, "hold": math.inf, "skip": 1.001, None: 1.001}
