@@ -312,6 +312,10 @@ class World:
                 f"its last words:\n{self.members.last_words(0)}",
             )
 
+    def await_accepted(self, timeout: float) -> bool:
+        """Whether everything sent is accepted within `timeout` seconds, what was committed past included."""
+        return self._await(lambda: not self._missing(), timeout, "everything accepted")
+
     def await_begun(self, timeout: float) -> None:
         """Wait for a group that begins at the end of topics: something sent now and then has arrived of each partition.
 

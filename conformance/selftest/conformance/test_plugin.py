@@ -18,7 +18,7 @@ def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
 
 def run(folder: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """Run pytest in a process of its own."""
-    return folder.runpytest_subprocess("-p", "isolane.conformance.plugin", *arguments)
+    return folder.runpytest_subprocess("-p", "no:isolane", "-p", "isolane.conformance.plugin", *arguments)
 
 
 def test_without_the_option_nothing_is_added(folder: pytest.Pytester) -> None:
