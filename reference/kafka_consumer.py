@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 # A fetch waits at the broker no longer than this, for it holds up the next one: of partitions resumed meanwhile.
 _FETCH_WAIT = 0.05
-# Small fetches: what a paused partition has buffered stays small, and one fetch is decoded in tens of milliseconds.
-_FETCH_BYTES = 1024**2
-_PARTITION_FETCH_BYTES = 256 * 1024
+# Small fetches, compressed: what a paused partition has buffered stays small, and so does what one fetch inflates to.
+_FETCH_BYTES = 256 * 1024
+_PARTITION_FETCH_BYTES = 64 * 1024
 _BROKER_TIMEOUT = 10.0
 _COMMIT_TIMEOUT = 2.0
 # Joining takes as long as the slowest member needs to notice; meanwhile `stop` waits.

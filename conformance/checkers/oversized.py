@@ -13,8 +13,8 @@ from isolane.conformance.verdict import Figure, Finding
 
 ALLOWANCES = ("in_flight_bytes", "process_bytes")
 
-LARGE = 8 * 1024**2
-"""What a record must exceed where no allowance is promised, or more than Kafka would take in one record."""
+LARGE = 12 * 1024**2
+"""What a record must exceed where no allowance is promised, or a larger one than Kafka takes in one record here."""
 
 
 def threshold(history: History) -> int:

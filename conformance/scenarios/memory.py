@@ -53,7 +53,6 @@ DEAD = (
 )
 """A cluster that accepts nothing, in every way that a health check may not know (FB-24)."""
 
-GONE = (Script(black_hole=True),)
 SLOWLY = Script(latency=HEALTHY_LATENCY)
 
 MARK = "stuckhead"
@@ -97,15 +96,16 @@ def adapt(descriptor: Descriptor) -> Descriptor:
 
 
 def story(world: World, depth: Depth) -> None:
-    """Pass large records; live without a fault; let clusters be dead four times; let a head be stuck; drain."""
+    """Pass large records, warm up, live without a fault; be dead four times; let a head be stuck; drain."""
     world.members.start()
     world.await_ready(timeout=world.patience)
     world.behave(HEALTHY, SLOWLY)
     _pass_large(world)
+    _warm_up(world)
     world.phase("control")
     world.rates({HEALTHY: HEALTHY_RATE})
     world.run_for(depth.control / 2)
-    _dead(world, depth, "dead-few", FEW, {FEW: GONE})
+    _dead(world, depth, "dead-few", FEW, {FEW: DEAD})
     everybody = dict.fromkeys((FEW, MANY, PACKED, TAIL, LARGE, HEALTHY), DEAD)
     _dead(world, depth, "dead-many", MANY, everybody)
     _dead(world, depth, "dead-again", MANY, everybody)
@@ -122,6 +122,13 @@ def _pass_large(world: World) -> None:
         for partition in (0, 1):
             world.send(LARGE, replace(draft, partition=partition), count)
     world.await_backlog_of(LARGE, timeout=world.patience)
+
+
+def _warm_up(world: World) -> None:
+    """Let the backlog of a fault be delivered without one, so that memory has been as high as that takes."""
+    world.phase("warm")
+    world.send(MANY, count=FILL // RECORD)
+    world.await_backlog_of(MANY, timeout=2 * world.patience)
 
 
 def _dead(world: World, depth: Depth, name: str, loaded: str, clusters: Mapping[str, Sequence[Script]]) -> None:
