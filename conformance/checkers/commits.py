@@ -147,12 +147,14 @@ def _rest(history: History, records: Sequence[Produced]) -> float:
 def _delay(history: History) -> Iterator[Finding]:
     """OFF-4, for the partitions that came to rest; delays that a change of members or topics explains do not count."""
     bound, until = commit_bound(history) + history.vagueness, history.commits[-1].ended
-    rested = [(_rest(history, records), records[-1]) for _, records in owned(history) if records]
+    rested = [
+        (rest, records[-1]) for _, records in owned(history) if records and (rest := _rest(history, records)) < math.inf
+    ]
     delays = [
         (delay, rest, last)
         for rest, last in rested
-        if rest + bound < until
-        and ((delay := history.committed_past(last) - rest) <= bound or not _disturbed(history, rest, bound))
+        if (delay := history.committed_past(last) - rest) <= bound
+        or (rest + bound < until and not _disturbed(history, rest, bound))
     ]
     if not delays:
         return

@@ -26,10 +26,10 @@ CONTROL = 2.0
 AWAY = 5.0
 """Seconds for which the cluster of the tenant with broken records is away."""
 
-ROW = 2000
+ROW = 1200
 """Records in a row with nothing to deliver."""
 
-SHORT_ROW = 300
+SHORT_ROW = 100
 """The same, of each other way of having nothing."""
 
 COMPACTED_WITHIN = 20.0

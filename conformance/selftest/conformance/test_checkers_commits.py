@@ -183,7 +183,10 @@ def test_too_few_partitions_at_rest_prove_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_before_the_commit_is_due_proves_nothing(tmp_path: Path) -> None:
-    """Nobody looked any more when it was."""
+    """Nobody looked any more when it was; one that came before that counts."""
+    made = at_rest()
+    made.commits = [line for line in made.commits if line["ended"] < 6]
+    assert [each.requirement for each in commits.check(made.load(tmp_path / "before"))] == ["OFF-2"]
     made = at_rest()
     made.commits = [line for line in made.commits if line["ended"] < 7]
-    assert [each.requirement for each in commits.check(made.load(tmp_path))] == ["OFF-2"]
+    assert judged(made, tmp_path / "in time", "OFF-4").verdict is Verdict.PASS
