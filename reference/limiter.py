@@ -21,10 +21,10 @@ _NEVER = float("-inf")
 
 _FOREVER = float("inf")
 
-# From when on an attempt is suspect: after so many seconds, and so many times what attempts have taken lately.
+# From when on an attempt is suspect: after so many seconds, and so many times what attempts take on average.
 _SUSPECT_AFTER = 0.25
-_SUSPECT_TIMES = 4
-_FADING = 0.99  # of what an attempt took, with each one after it
+_SUSPECT_TIMES = 8
+_WEIGHT = 0.1  # of the latest attempt in the average
 
 
 class AdaptiveCap:
@@ -95,7 +95,7 @@ class _Tenant:
         self.proven = False  # was anything ever accepted?
         self.last_was_bad = False
         self.accepted_at = _NEVER
-        self.pace = 0.0  # the longest that a good attempt took lately
+        self.pace = 0.0  # what its good attempts took lately, on average
         self.deadline = limiter.slow_after  # of the next probe
         self.failures = 0  # in a row, with nothing accepted; those of one moment count once
         self.failed_at = _NEVER
@@ -303,7 +303,8 @@ class Dispatcher:
         elif division.accepts:
             tenant.last_was_bad = False
             tenant.cap.good(grant.began, saturated=saturated)
-            tenant.pace, self._pace = (max(elapsed, _FADING * pace) for pace in (tenant.pace, self._pace))
+            tenant.pace += _WEIGHT * (elapsed - tenant.pace)
+            self._pace += _WEIGHT * (elapsed - self._pace)
         self._adapt_deadline(tenant, grant, elapsed, answered=division.accepts)
         self._adapt_pause(tenant, grant, division, now)
 

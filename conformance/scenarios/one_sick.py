@@ -40,6 +40,9 @@ KINDS = {
 }
 """ISO-1, ISO-2 and ISO-3: slow in two ways, gone in three, and pushing back in three."""
 
+HOLDING = frozenset({"slow", "trickle", "blackhole"})
+"""The kinds whose requests are open for a while after the heal: until then the tenant is sick, and no other may be."""
+
 FEW = (
     (NARROW, "slow"),
     (WIDE, "trickle"),
@@ -70,16 +73,25 @@ def story(world: World, depth: Depth) -> None:
     world.run_for(depth.control)
     world.phase("settle")
     world.run_for(SETTLE)
-    gone: set[str] = set()
+    gone: set[str] = set()  # who did not come back from one fault has nothing to show in another
     for tenant, kind in _cases(depth):
-        if tenant not in gone and not world.await_backlog_of(tenant, timeout=world.patience):
-            gone.add(tenant)  # who did not come back from the last fault has nothing to show in another
-        if tenant not in gone:
-            name = f"{kind}-{tenant}"
-            with world.fault(tenant, name, KINDS[kind]):
-                world.run_for(depth.brief)
-            world.phase(f"heal:{name}")
+        if tenant in gone or not _comes_back(world, tenant, gone):
+            continue
+        name = f"{kind}-{tenant}"
+        with world.fault(tenant, name, KINDS[kind]):
+            world.run_for(depth.brief)
+        world.phase(f"heal:{name}")
+        if kind in HOLDING:
+            _comes_back(world, tenant, gone)
     world.drain(timeout=world.patience)
+
+
+def _comes_back(world: World, tenant: str, gone: set[str]) -> bool:
+    """Wait until nothing is left behind of a tenant; whether that came true. If not it is gone."""
+    if world.await_backlog_of(tenant, timeout=world.patience):
+        return True
+    gone.add(tenant)
+    return False
 
 
 def adapt(descriptor: Descriptor) -> Descriptor:

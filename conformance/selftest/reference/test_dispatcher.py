@@ -466,8 +466,8 @@ def test_nobody_is_cut_for_those_at_risk() -> None:
 def test_attempts_are_suspect_by_what_was_usual_lately() -> None:
     """Where bulks take a second, an attempt of a second is no silence, and holds its worker."""
     bench = Bench()
-    for _ in range(10):
-        bench.submit("slow but sure")
+    for tenant in [*(f"s{number}" for number in range(WORKERS)), "h"] * 5:
+        bench.submit(tenant)
         bench.settle(bench.decide()[0], ACCEPTED, after=1.0)
     outnumbered(bench)
     bench.now += 1.0
