@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from isolane.reference.runtime import Runtime
     from isolane.reference.sending import Line
 
-# What a worker takes at once: enough to spread the cost of a hand-over, little enough to decode in milliseconds.
+# What a worker takes at once: enough to spread the cost of a hand-over, little enough to decode in milliseconds, and
+# for a moment to have twice, as values and as documents.
 _BATCH_RECORDS = 128
-_BATCH_BYTES = 256 * 1024
+_BATCH_BYTES = 64 * 1024
 
 
 class Partition:
