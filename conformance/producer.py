@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, get_args
 
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
@@ -110,22 +110,22 @@ class Producer:
 class Producers:
     """The producers of one load, made when they are needed: one for each codec, and one for transactions.
 
-    Each is made by the thread that asks for it first; they may be used by any.
+    Each kind has a lock of its own while it is made: who needs another one must not wait for a connection.
     """
 
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         """Prepare producers to `bootstrap` (host:port)."""
         self._bootstrap, self._transactional_id = bootstrap, transactional_id
         self._made: dict[Codec | None, Producer] = {}
-        self._lock = threading.Lock()
+        self._making: dict[Codec | None, threading.Lock] = {kind: threading.Lock() for kind in (None, *get_args(Codec))}
 
     def of(self, codec: Codec) -> Producer:
-        """The producer that compresses with `codec`."""
+        """The producer that compresses with `codec`; blocks while it is made."""
         return self._get(codec, lambda: Producer(self._bootstrap, codec))
 
     @property
     def transactional(self) -> Producer:
-        """The producer whose records belong to transactions."""
+        """The producer whose records belong to transactions; blocks while it is made."""
         return self._get(None, lambda: Producer(self._bootstrap, transactional_id=self._transactional_id))
 
     def flush(self, timeout: float) -> None:
@@ -142,8 +142,8 @@ class Producers:
         for producer in self._made.values():
             producer.close()
 
-    def _get(self, key: Codec | None, make: Callable[[], Producer]) -> Producer:
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = make()
-            return self._made[key]
+    def _get(self, kind: Codec | None, make: Callable[[], Producer]) -> Producer:
+        with self._making[kind]:
+            if kind not in self._made:
+                self._made[kind] = make()
+            return self._made[kind]

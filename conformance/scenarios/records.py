@@ -1,8 +1,9 @@
 """Records: everything that a topic can hold, at once, a tenant for each kind: nobody's trouble is anybody else's.
 
-Records that cannot be decoded between sound ones, while that tenant's cluster is away (field bug FB-40); thousands of
-records with nothing to deliver (FB-43); transactions, some of them aborted, and a compacted topic: offsets with gaps;
-every codec; every signal; topics and partitions that come while everything runs (FB-14); a topic that nobody owns.
+Records that cannot be decoded between sound ones, while that tenant's cluster is away (field bug FB-40); more than a
+thousand with nothing to deliver (FB-43); transactions, some of them aborted, and a compacted topic: offsets with gaps;
+every codec, with refusals that nothing may overtake where an order is promised; every signal; topics and partitions
+that come while everything runs (FB-14); a topic that nobody owns.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _MANY_HEADERS = tuple((f"h{number}", b"v") for number in range(10_000))
 
 
 def shape(_descriptor: Descriptor) -> Shape:
-    """A dozen tenants, each with topics of its own kind, and four of them with nothing but ordinary load."""
+    """A dozen tenants, each with topics of its own kind, and three of them with nothing but ordinary load."""
     return Shape(
         (
             TenantShape("steady", "healthy", partitions=2, rate=30),
             TenantShape("idle", "healthy", partitions=3, rate=0),
             TenantShape("signals", "healthy", partitions=2, rate=45, signals="all"),
-            TenantShape("codecs", "healthy", partitions=len(_EVERY_CODEC), rate=50, codecs=_EVERY_CODEC),
+            TenantShape("codecs", "sick", partitions=len(_EVERY_CODEC), rate=50, codecs=_EVERY_CODEC),
             TenantShape("broken", "sick", partitions=2, rate=10),
             TenantShape("nothing", "sick", partitions=1, rate=0),
             TenantShape("gaps", "sick", partitions=2, rate=0),
@@ -70,12 +71,14 @@ def story(world: World, _depth: Depth) -> None:
     world.send("nobody", count=300)
     world.run_for(CONTROL)
     with world.fault("broken", "away", Script(status=503), phase="broken"):
+        world.inject("codecs", "refusals", Script(items=(201, 429, 201)))
         _break(world)
         _say_nothing(world)
         _leave_gaps(world)
         world.run_for(AWAY)
+        world.heal("codecs", "refusals")
     world.phase("healed")
-    world.await_backlog_of("broken", timeout=world.patience)
+    world.await_backlog_of("broken", "codecs", timeout=world.patience)
     world.phase("new")
     world.create("late")
     world.send("late", count=10)
