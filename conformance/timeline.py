@@ -21,8 +21,8 @@ class Step:
         name: Of the fault; empty where the cluster is healthy.
         layers: What the cluster does.
         bites: How often the fault must have bitten before the step ends, as far as patience goes.
-        settles: Whether it lasts until all is finished that the tenant was sent before, as far as patience goes.
-        at_first: Called when the step begins.
+        settles: Whether it lasts until all is finished that the tenant was sent by its begin, as far as patience goes.
+        at_first: Called when the step has begun.
     """
 
     seconds: float
@@ -56,11 +56,11 @@ def live(world: World, lives: Mapping[str, Sequence[Step]]) -> None:
 
 def _begin(world: World, life: _Life) -> None:
     step, life.since = life.steps[0], time.monotonic()
+    if step.name:
+        world.inject(life.tenant, step.name, *step.layers)
     if step.at_first:
         step.at_first()
     life.owed = world.behind(life.tenant) if step.settles else set()
-    if step.name:
-        world.inject(life.tenant, step.name, *step.layers)
 
 
 def _is_over(world: World, life: _Life) -> bool:

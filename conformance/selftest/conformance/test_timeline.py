@@ -85,8 +85,8 @@ def test_a_fault_that_does_not_bite_ends_when_patience_does() -> None:
     assert world.lived(a=[Step(0, "down", (Script(status=503),), bites=3)])[-1] == "a: down healed"
 
 
-def test_what_a_step_begins_with_is_done_first() -> None:
-    """Records that are to meet the fault are sent before it."""
+def test_what_a_step_begins_with_is_done_when_the_fault_is_on() -> None:
+    """Records that are to meet it must not be quicker."""
     world = FakeWorld()
     step = Step(0, "large", (Script(body_limit=1),), at_first=lambda: world.told.append("sent"))
-    assert world.lived(a=[step]) == ["sent", "a: large of 1", "a: large healed"]
+    assert world.lived(a=[step]) == ["a: large of 1", "sent", "a: large healed"]
