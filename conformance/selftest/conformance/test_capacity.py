@@ -9,13 +9,12 @@ from typing import Any, cast
 
 import pytest
 
-from isolane.conformance import world as world_module
 from isolane.conformance.errors import NoTrafficError
 from isolane.conformance.history_files import ATTEMPTS
 from isolane.conformance.progress import Progress
 from isolane.conformance.shape import TenantShape
 from isolane.conformance.tokens import Token
-from isolane.conformance.world import World, WorldTenant
+from isolane.conformance.world import STILL, World, WorldTenant, ground, loading, waiting
 from isolane.fixtures.implementations import descriptor
 
 RUN = 7
@@ -122,7 +121,8 @@ def world_of(folder: Path, *, lost: int, committed: int = 0) -> World:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Time that passes at once."""
     clock = Clock()
-    monkeypatch.setattr(world_module, "time", clock)
+    for module in (ground, loading, waiting):
+        monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -147,7 +147,7 @@ def test_a_backlog_that_does_not_come_is_waited_for_once(tmp_path: Path) -> None
     assert world.await_backlog_of("a", timeout=0)
 
 
-@pytest.mark.parametrize(("committed", "waited"), [(BURST, world_module.STILL), (BURST - 1, 100.0)])
+@pytest.mark.parametrize(("committed", "waited"), [(BURST, STILL), (BURST - 1, 100.0)])
 def test_what_is_committed_past_is_not_waited_for_as_long(
     committed: int, waited: float, tmp_path: Path, clock: Clock
 ) -> None:
