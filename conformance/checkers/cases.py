@@ -6,6 +6,7 @@ arrived: what the cluster does with it is settled then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -82,10 +83,24 @@ def records(history: History, tokens: Iterable[int | None]) -> list[Produced]:
 
 def undecided(history: History) -> str | None:
     """Return why nothing can be said of what is missing at the end of a history; None where there was time for all."""
+    return broken_off(history) or _starved(history)
+
+
+def broken_off(history: History) -> str | None:
+    """Return that a history has no whole drain, so that what is missing may have been on its way; None where it has."""
     drain = history.phase(DRAIN)
-    if drain is None or not drain.complete:
-        return "the run ended before its drain was over"
-    return harness.starved(history, drain)
+    return "the run ended before its drain was over" if drain is None or not drain.complete else None
+
+
+def pending(history: History, missing: Sequence[Produced]) -> str | None:
+    """Return why these may yet have been finished; a starved harness is no reason once they were passed over."""
+    passed = any(history.committed_past(record) < math.inf for record in missing)
+    return broken_off(history) or (None if passed else _starved(history))
+
+
+def _starved(history: History) -> str | None:
+    drain = history.phase(DRAIN)
+    return harness.starved(history, drain) if drain else None
 
 
 def committed_past(history: History, suspects: Sequence[Produced]) -> list[Produced]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.partitions import commit_bound, owned
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
@@ -40,12 +41,13 @@ def check(history: History) -> list[Finding]:
     for row in rows:
         if wrong := _wrong(history, row):
             told, summary = wrong
+            reason = cases.pending(history, [told]) if told is row.behind else None
             return [
                 Finding(
                     "POI-2",
                     history.scenario,
-                    Verdict.FAIL,
-                    summary,
+                    Verdict.INCONCLUSIVE if reason else Verdict.FAIL,
+                    f"{summary}, but {reason}" if reason else summary,
                     figures=figures,
                     evidence=(told.token,),
                     story=story(history, told),

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.commits import Slip, slips
 from isolane.conformance.checkers.offsets import Breach, breaches
 from isolane.conformance.checkers.partitions import owned
@@ -63,7 +64,11 @@ def _lost_ownerships(history: History, moves: Sequence[Event]) -> Iterator[Findi
         "partitions that did not drain": Figure(len(left), "", "= 0"),
     }
     told, what = _worst(history, early, slipped, left)
-    if what:
+    reason = cases.pending(history, left) if left and not early and not slipped else None
+    if reason:
+        summary = f"partitions did not drain ({len(left)}), but {reason}"
+        yield Finding("OFF-5", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)
+    elif what:
         yield Finding(
             "OFF-5",
             history.scenario,
@@ -130,6 +135,10 @@ def _uncommitted(history: History, moves: Sequence[Event]) -> Iterator[Finding]:
         "records that waited in them": Figure(sum(map(len, tried.values()))),
         "records of those that were skipped": Figure(len(skipped), "", "= 0"),
     }
+    if skipped and (reason := cases.pending(history, skipped)):
+        summary = f"records that waited when their partition moved are missing ({len(skipped)}), but {reason}"
+        yield Finding("OFF-6", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)
+        return
     if skipped:
         yield Finding(
             "OFF-6",

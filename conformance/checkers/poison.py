@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 _PROOF = "a record that cannot be decoded, with sound ones before and behind it in its partition"
+
+_HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,15 @@ def check(history: History) -> list[Finding]:
         "dead letters for one record": Figure(max((len(history.letters(record)) for record in broken), default=0)),
         "sound records that they stopped": Figure(len(stopped), "", "= 0"),
     }
-    wrong = [(record, fate.wrong) for record, fate in fates if fate.wrong] + [
+    settled = [(record, fate.wrong) for record, fate in fates if fate.wrong and fate.word != _HELD]
+    waiting = [(record, fate.wrong) for record, fate in fates if fate.wrong and fate.word == _HELD] + [
         (record, "was stopped by a record that cannot be decoded") for record in stopped
     ]
-    if wrong:
+    reason = None if settled else cases.pending(history, [record for record, _ in waiting])
+    if waiting and reason:
+        summary = f"records are neither delivered nor put aside ({len(waiting)}), but {reason}"
+        return [Finding("POI-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
+    if wrong := settled + waiting:
         record, why = wrong[0]
         return [
             Finding(
@@ -74,7 +82,7 @@ def _fate(history: History, record: Produced) -> _Fate:
         return _Fate("delivered")
     if history.committed_past(record) == math.inf:
         told = policy.replace("_", "-") if policy else "nothing"
-        return _Fate("held", "" if policy == "hold" else f"holds its partition; what is configured for it is {told}")
+        return _Fate(_HELD, "" if policy == "hold" else f"holds its partition; what is configured for it is {told}")
     if policy in {"dead_letter", "hold"}:
         return _Fate("dropped", f"was committed past; configured is to {policy.replace('_', '-')} it")
     if _has_trace(history, record):

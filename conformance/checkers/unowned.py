@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isolane.conformance.checkers import harness
+from isolane.conformance.checkers import cases, harness
 from isolane.conformance.checkers.rates import Gap, longest_gap
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
@@ -39,8 +39,7 @@ def check(history: History) -> list[Finding]:
         )
         return [_failed(history, marked[0], summary, figures)]
     if silent:
-        summary = f"nothing in the output names {history.topic(silent[0])}, which nobody owns"
-        return [_failed(history, records[0], summary, figures)]
+        return [_unnamed(history, records[0], silent[0], figures)]
     if gap.seconds > LONGEST_GAP:
         summary = f"{tenant} got nothing for {gap.seconds:.1f} s while a topic that nobody owns was written to"
         if doubt := harness.excuse(history, gap.began, gap.seconds, LONGEST_GAP):
@@ -49,6 +48,13 @@ def check(history: History) -> list[Finding]:
         return [_failed(history, records[0], summary, figures)]
     summary = f"topics that nobody owns are named, stay unmarked, and delayed nobody ({len(topics)})"
     return [Finding("TEN-4", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def _unnamed(history: History, record: Produced, topic: int, figures: dict[str, Figure]) -> Finding:
+    summary = f"nothing in the output names {history.topic(topic)}, which nobody owns"
+    if reason := cases.broken_off(history):
+        return Finding("TEN-4", history.scenario, Verdict.INCONCLUSIVE, f"{summary}, but {reason}", figures=figures)
+    return _failed(history, record, summary, figures)
 
 
 def _worst_gap(history: History, records: list[Produced]) -> tuple[str, Gap]:

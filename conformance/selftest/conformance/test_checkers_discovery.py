@@ -21,6 +21,8 @@ def discovered() -> Story:
     for number in range(5):
         for tenant, partition in (("h0", 0), ("h0", 1), ("h1", 1)):
             made.deliver(tenant, 10.1 + number / 10, delay=2, partition=partition)
+    made.phase("drain", 20)
+    made.phase("end", 21)
     return made
 
 
@@ -62,6 +64,14 @@ def test_a_partition_that_is_never_read_is_a_violation(tmp_path: Path) -> None:
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "nor anything behind it" in finding.summary
+
+
+def test_a_partition_may_have_been_about_to_be_read_when_the_run_was_broken_off(tmp_path: Path) -> None:
+    """Its first record is missing, and there was no drain in which it could come."""
+    made = discovered()
+    lost(made, 3)
+    del made.events[-2:]
+    assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_partition_that_is_found_late_is_a_violation(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ def rows(length: int = nothing.LONG) -> Story:
     made.commit(5, {"1/0": length + 2})
     made.commit(6, {"1/0": length + 5})
     made.commit(10, {"1/0": length + 5})
+    made.phase("drain", 4.5)
+    made.phase("end", 11)
     return made
 
 
@@ -73,6 +75,14 @@ def test_a_record_behind_a_row_that_never_comes_is_a_violation(tmp_path: Path) -
     assert f"h0/0@{nothing.LONG + 1}, behind 1000 in a row with nothing to deliver, was never accepted" in (
         finding.summary
     )
+
+
+def test_a_record_behind_a_row_may_have_been_on_its_way_when_the_run_was_broken_off(tmp_path: Path) -> None:
+    """It is no violation, and nothing is proven."""
+    made = rows()
+    made.attempts = [line for line in made.attempts if line["r"] != 2]
+    del made.events[-1]
+    assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_row_behind_something_unfinished_has_to_wait(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def churned() -> Story:
         token = made.produce("h0", at - 2)
         made.attempt("h0", [token], at - 1, took=2)
         made.commit(at + 2, {"1/0": turn + 1})
+    made.phase("drain", 66)
     made.phase("end", 80)
     made.event(81, "process", "stopped", member=0)
     return made
@@ -70,6 +71,20 @@ def test_a_partition_that_does_not_drain_is_a_violation(tmp_path: Path) -> None:
     assert "h0/0@6 was still not done when everything had healed" in finding.summary
 
 
+def test_a_partition_may_have_been_draining_when_the_run_was_broken_off(tmp_path: Path) -> None:
+    """What is left then is no violation; a commit that fell is one."""
+    made = churned()
+    made.produce("h0", 65)
+    made.events = [line for line in made.events if line["name"] != "end"]
+    finding = judged(made, tmp_path / "left", "OFF-5")
+    assert finding is not None
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    made.commit(70, {"1/0": 4})
+    finding = judged(made, tmp_path / "fell", "OFF-5")
+    assert finding is not None
+    assert finding.verdict is Verdict.FAIL
+
+
 def test_a_partition_with_nothing_under_way_is_not_concerned(tmp_path: Path) -> None:
     """What is wrong there is for others to say."""
     made = churned()
@@ -110,6 +125,7 @@ def moved() -> Story:
     made.attempt("h0", waiting, 12)
     made.commit(3, {})
     made.commit(13, {"1/0": 6})
+    made.phase("drain", 14)
     made.phase("end", 20)
     return made
 
@@ -135,6 +151,16 @@ def test_records_that_the_next_owner_skips_are_a_violation(tmp_path: Path) -> No
     assert finding is not None
     assert finding.verdict is Verdict.FAIL
     assert "h0/0@1 was skipped: its partition moved before anything had been committed for it" in finding.summary
+
+
+def test_records_that_waited_may_have_been_on_their_way_when_the_run_was_broken_off(tmp_path: Path) -> None:
+    """The next owner had not got to them."""
+    made = moved()
+    made.attempts = [line for line in made.attempts if line["r"] != 2]
+    made.events = [line for line in made.events if line["name"] != "end"]
+    finding = judged(made, tmp_path, "OFF-6")
+    assert finding is not None
+    assert finding.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_partition_with_a_commit_moved_too_late_to_try_this(tmp_path: Path) -> None:

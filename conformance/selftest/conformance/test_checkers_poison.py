@@ -21,6 +21,8 @@ def broken(policy: str | None = "dead_letter") -> tuple[Story, Token]:
     made.deliver("h0", 1.2)
     made.deliver("h0", 1.3, partition=1)
     made.commit(5, {"1/0": 3, "1/1": 1})
+    made.phase("drain", 4)
+    made.phase("end", 6)
     return made, token
 
 
@@ -122,6 +124,18 @@ def test_a_record_that_stops_another_partition_is_a_violation(tmp_path: Path) ->
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "h0/1@1 was stopped by a record that cannot be decoded" in finding.summary
+
+
+def test_a_record_that_was_held_when_the_run_was_broken_off_may_have_been_put_aside(tmp_path: Path) -> None:
+    """And so may what it stopped; what was committed past is a violation all the same."""
+    made = held("dead_letter")
+    del made.events[-1]
+    finding = judged(made, tmp_path / "held")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary.endswith("but the run ended before its drain was over")
+    made, _ = broken()
+    del made.events[-1]
+    assert judged(made, tmp_path / "dropped").verdict is Verdict.FAIL
 
 
 def test_a_broken_record_alone_proves_nothing(tmp_path: Path) -> None:

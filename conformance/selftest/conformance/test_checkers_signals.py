@@ -19,6 +19,8 @@ def several() -> Story:
     for topic in (1, 2):
         for sequence in range(5):
             deliver(made, Token(0x1234, topic, 0, sequence), items=2)
+    made.phase("drain", 10)
+    made.phase("end", 11)
     return made
 
 
@@ -51,6 +53,27 @@ def test_an_item_that_is_missing_is_a_violation(tmp_path: Path) -> None:
     assert finding.summary == "records of which data points are missing: 1; first managed_otlp.metrics.h0/0@9"
 
 
+def test_what_a_run_that_was_broken_off_lacks_may_have_been_under_way(tmp_path: Path) -> None:
+    """Before the end of the drain nothing is missing for good: neither a violation nor a pass."""
+    made = several()
+    deliver(made, Token(0x1234, 2, 0, 9), items=1)
+    made.commit(10.7, {"2/0": 10})
+    del made.events[-1]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "not every item arrived (records: 1), but the run ended before its drain was over"
+
+
+def test_what_a_starved_harness_did_not_see_arrive_is_no_violation(tmp_path: Path) -> None:
+    """Unless it was committed past: then nobody will bring it any more."""
+    made = several()
+    deliver(made, Token(0x1234, 2, 0, 9), items=1)
+    made.event(10.5, "harness", "sampler_gap", seconds=5)
+    assert judged(made, tmp_path / "left").verdict is Verdict.INCONCLUSIVE
+    made.commit(10.7, {"2/0": 10})
+    assert judged(made, tmp_path / "lost").verdict is Verdict.FAIL
+
+
 def test_what_is_held_as_configured_need_not_arrive(tmp_path: Path) -> None:
     """A record that cannot be decoded holds its partition, where the descriptor says so; what came before it counts."""
     made = several()
@@ -66,6 +89,8 @@ def test_tenants_with_one_topic_are_left_to_others(tmp_path: Path) -> None:
     """Unless the scenario declares to judge this, and the implementation takes but one signal."""
     made = story()
     made.deliver("h0", 1)
+    made.phase("drain", 10)
+    made.phase("end", 11)
     assert signals.check(made.load(tmp_path / "silent")) == []
     made.meta["judges"] = ["TEN-3"]
     finding = judged(made, tmp_path / "declared")

@@ -20,6 +20,8 @@ def orphaned() -> Story:
     made.meta["tenants"] = made.meta["tenants"][:2]
     made.commit(5, {"1/0": 40})
     made.output = ["started", "nobody owns the topic managed_otlp.logs.h1"]
+    made.phase("drain", 13)
+    made.phase("end", 14)
     return made
 
 
@@ -43,6 +45,14 @@ def test_a_topic_that_is_not_named_is_a_violation(tmp_path: Path) -> None:
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "nothing in the output names managed_otlp.logs.h1" in finding.summary
+
+
+def test_a_topic_may_have_been_about_to_be_named_when_the_run_was_broken_off(tmp_path: Path) -> None:
+    """It had only just been written to."""
+    made = orphaned()
+    made.output.pop()
+    del made.events[-2:]
+    assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_commit_for_such_a_topic_is_a_violation(tmp_path: Path) -> None:
