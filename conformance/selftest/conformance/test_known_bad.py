@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from isolane.conformance import cli
+from isolane.conformance.clusters import CLUSTER_KINDS, ClusterKind
 from isolane.conformance.history import History
 from isolane.conformance.report import yaml_report
 from isolane.conformance.requirements import CATALOGUE as REQUIREMENTS
 from isolane.conformance.requirements import requirement
 from isolane.conformance.result import RunResult
 from isolane.conformance.scenarios.catalogue import SCENARIOS
+from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.selftest.conformance.suffering import sufferings
 from isolane.conformance.tokens import PATTERN, Token
 from isolane.conformance.verdict import Finding, Verdict
@@ -38,9 +40,7 @@ def test_each_declares_what_there_is(name: str, known: KnownBad) -> None:
     scenarios = [each for each in SCENARIOS if each.name in known.scenarios and known.depth in each.depths]
     assert {each.name for each in scenarios} == set(known.scenarios)
     judged = {judged for each in scenarios for judged in each.judges}
-    assert set(known.passes) <= judged
-    assert set(known.fails) & judged
-    assert set(known.fails) <= set(REQUIREMENTS.requirements)
+    assert {*known.fails, *known.passes} <= judged
     assert not set(known.fails) & set(known.passes)
     assert descriptor.find(f"known-bad/{name}").name == f"known-bad.{name}"
 
@@ -67,18 +67,29 @@ def test_there_is_one_for_each_must_that_is_judged() -> None:
     assert judged - failed == set()
 
 
+def of_kind(known: KnownBad, clusters: ClusterKind) -> list[Scenario]:
+    """The scenarios that it takes to see it which need such clusters."""
+    return [each for each in SCENARIOS if each.name in known.scenarios and each.clusters == clusters]
+
+
 @pytest.mark.known_bad
-@pytest.mark.parametrize(("name", "known"), EVERY, ids=NAMES)
-def test_each_is_caught_as_declared(name: str, known: KnownBad, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "clusters"),
+    [(name, kind) for name, known in EVERY for kind in CLUSTER_KINDS if of_kind(known, kind)],
+)
+def test_each_is_caught_as_declared(name: str, clusters: ClusterKind, tmp_path: Path) -> None:
     """It fails and passes what it declares, and each failure's story names a record that really suffered."""
-    folder = tmp_path / "run"
-    arguments = ["--depth", known.depth, "--scenario", ",".join(known.scenarios), "--out", str(folder)]
-    cli.run(["verify", f"known-bad/{name}", *arguments])
+    folder, known = tmp_path / "run", CATALOGUE[name]
+    scenarios = of_kind(known, clusters)
+    arguments = ["--depth", known.depth, "--services", f"elasticsearch={clusters}", "--out", str(folder)]
+    cli.run(["verify", f"known-bad/{name}", *arguments, "--scenario", ",".join(each.name for each in scenarios)])
     result = yaml_report.read(folder / yaml_report.NAME)
     verdicts = {outcome.requirement.id: outcome.verdict for outcome in result.outcomes}
-    expected = dict.fromkeys(known.fails, Verdict.FAIL) | dict.fromkeys(known.passes, Verdict.PASS)
+    judged = {judged for each in scenarios for judged in each.judges}
+    fails, passes = judged & set(known.fails), judged & set(known.passes)
+    expected = dict.fromkeys(fails, Verdict.FAIL) | dict.fromkeys(passes, Verdict.PASS)
     assert {each: verdicts[each] for each in expected} == expected
-    for each in set(known.fails) - OF_PROCESSES:
+    for each in fails - OF_PROCESSES:
         suffered(folder, result, each)
 
 
