@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from importlib import resources
 from typing import Annotated
@@ -126,6 +126,13 @@ class Catalogue(_Frozen):
         if profile not in self.profiles:
             raise LookupError(f"no profile {profile!r}; the profiles are {', '.join(self.profiles)}")
         return tuple(each for each in self.requirements.values() if self.profile_of(each) == profile)
+
+    def split(self, ids: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the profiles of which all requirements are among these, and the ids that belong to none of those."""
+        whole = tuple(
+            profile for profile in self.profiles if {each.id for each in self.of_profile(profile)} <= set(ids)
+        )
+        return whole, tuple(each for each in ids if self.profile_of(self.requirement(each)) not in whole)
 
 
 def _load() -> Catalogue:

@@ -133,7 +133,9 @@ class RunResult:
 
     def reproduce(self, *ids: str) -> str:
         """Return the command line that runs this again; with ids, only what judges those."""
-        only = [part for identifier in ids or self.scope for part in ("--only", identifier)]
+        profiles, single = CATALOGUE.split(ids or self.scope)
+        only = [part for name in profiles for part in ("--profile", name)]
+        only += [part for identifier in single for part in ("--only", identifier)]
         descriptor = self.implementation.descriptor
         command = ["isolane", "verify", descriptor, "--depth", self.depth, "--seed", str(self.seed), *only]
         if self.clusters != "scripted":

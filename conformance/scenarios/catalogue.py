@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from isolane.conformance.depth import DEPTHS, DepthName
+from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.scenarios import (
     crash,
     idle_tenants,
@@ -39,5 +40,14 @@ SCENARIOS: tuple[Scenario, ...] = (
 
 
 def judging(ids: Collection[str], depths: Collection[DepthName] = DEPTHS) -> tuple[Scenario, ...]:
-    """The scenarios of any of these depths that declare to judge any of these requirements."""
-    return tuple(each for each in SCENARIOS if set(ids) & set(each.judges) and set(depths) & set(each.depths))
+    """The scenarios of any of these depths that declare to judge any of these requirements.
+
+    Of a profile all of which is asked for, those are enough that are for it.
+    """
+    profiles, single = CATALOGUE.split(ids)
+    return tuple(
+        each
+        for each in SCENARIOS
+        if set(depths) & set(each.depths)
+        and (set(single) & set(each.judges) or (set(profiles) & each.profiles and set(ids) & set(each.judges)))
+    )

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import DEPTHS, Depth, DepthName
+from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.shape import Shape
 from isolane.conformance.world import World
 from isolane.fixtures.implementations.descriptor import Descriptor
+
+_EVERYWHERE = "delivery"
 
 
 def _as_it_is(descriptor: Descriptor) -> Descriptor:
@@ -45,6 +48,12 @@ class Scenario:
     clusters: ClusterKind = "scripted"
     adapt: Callable[[Descriptor], Descriptor] = _as_it_is
     untried: Callable[[Descriptor], Collection[str]] = _nothing
+
+    @property
+    def profiles(self) -> frozenset[str]:
+        """The profiles that it is for. Delivery is judged in any: for that is what judges nothing else."""
+        judged = {CATALOGUE.profile_of(CATALOGUE.requirement(each)) for each in self.judges}
+        return frozenset(judged - {_EVERYWHERE} or judged)
 
     def judged(self, descriptor: Descriptor) -> tuple[str, ...]:
         """The requirements that it declares to judge of an implementation."""

@@ -79,3 +79,10 @@ def test_the_reproduce_line_is_a_command_that_a_shell_understands() -> None:
         *("my files/x.toml", "--depth", "smoke", "--seed", "7"),
         *("--only", "DEL-1", "--only", "OFF-1"),
     ]
+
+
+def test_a_profile_that_was_asked_for_is_reproduced_as_one() -> None:
+    """The scenarios of a profile are fewer than those that judge any of its requirements."""
+    memory = tuple(each.id for each in CATALOGUE.of_profile("memory"))
+    scoped = replace(result(), scope=(*memory, "TEN-2"))
+    assert scoped.reproduce().endswith(" --seed 7 --profile memory --only TEN-2")

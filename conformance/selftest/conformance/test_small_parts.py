@@ -73,6 +73,18 @@ def test_on_real_nodes_some_scenarios_are_run_and_the_others_are_left_out(tmp_pa
     assert scripted.left_out == ()
 
 
+def test_a_profile_takes_the_scenarios_that_are_for_it() -> None:
+    """Delivery is judged in every one, and a scenario is for it when it judges nothing else; all of it is judged."""
+    delivery = tuple(each.id for each in CATALOGUE.of_profile("delivery"))
+    scenarios = judging(delivery)
+    assert {"crash", "outcomes", "records", "ownership", "idle-tenants", "nodes"} <= {each.name for each in scenarios}
+    assert all(set(each.judges) <= set(delivery) for each in scenarios)
+    assert {judged for each in scenarios for judged in each.judges} == set(delivery)
+    assert "isolation" in {each.name for each in judging(("DEL-1",))}
+    memory = tuple(each.id for each in CATALOGUE.of_profile("memory"))
+    assert {each.profiles for each in judging(memory)} == {frozenset({"memory"})}
+
+
 def test_every_scenario_judges_known_requirements() -> None:
     """What a scenario declares to judge is in the catalogue, and is found by it."""
     for scenario in SCENARIOS:
