@@ -1,4 +1,7 @@
-"""Run the reference: `python -m isolane.reference --config FILE`."""
+"""Run the reference: `python -m isolane.reference --config FILE`.
+
+Exit codes: 0 after a clean stop, 1 when it cannot go on, 2 for a wrong command line or configuration.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from isolane.reference.exporter import Exporter
 from isolane.reference.kafka_consumer import KafkaGroupConsumer
 from isolane.reference.program import Program
 from isolane.reference.runtime import Runtime
+from isolane.reference.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from isolane.reference.consumer import Owner
@@ -25,19 +29,25 @@ _STOP_MARGIN = 5.0
 
 
 def main() -> int:
-    """Run until SIGTERM or SIGINT; return the exit code: 0 after a clean stop, 2 for a wrong configuration."""
+    """Run until SIGTERM or SIGINT; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m isolane.reference", description=__doc__)
     parser.add_argument("--config", metavar="FILE", required=True, help="the configuration, in YAML")
     arguments = parser.parse_args()
     try:
-        config = Config.load(arguments.config)
+        return _run(Config.load(arguments.config))
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+
+
+def _run(config: Config) -> int:
     log.set_up()
     # Blocked before any thread is started: all of them inherit it, and the main thread alone takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    program = _program(config, Runtime(_crash))
+    runtime = Runtime(_crash)
+    program = _program(config, runtime)
+    if config.telemetry is not None:
+        Telemetry(config.telemetry, config.kafka.revoke_grace, program.state).start(runtime)
     program.start()
     log.info("started", mode=config.kafka.partition_processing.mode, tenants=len(config.tenants))
     received = signal.sigwait(_SIGNALS)

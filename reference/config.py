@@ -153,6 +153,13 @@ class DeadLetter(Model):
         return self.topic.replace("{topic}", topic)
 
 
+class Telemetry(Model):
+    """Where `/metrics`, `/healthz` and `/readyz` are served (OPS-1); port 0 is any that is free, told in the log."""
+
+    host: Name = "127.0.0.1"
+    port: Annotated[int, Field(strict=True, ge=0, le=65535)] = 9464
+
+
 class Basic(Model):
     """Basic authentication."""
 
@@ -195,6 +202,7 @@ class Config(Model):
     limiter: Limiter = Limiter()
     memory: Memory = Memory()
     dead_letter: DeadLetter = DeadLetter()
+    telemetry: Telemetry | None = None
     tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
 
     @classmethod

@@ -83,6 +83,18 @@ class Consumer(Protocol):
     def position(self, place: TopicPartition) -> int | None:
         """Return the offset after the last record that `poll` returned, beyond control records; None if unknown."""
 
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        """Go on with the record at `offset`, or the next one behind it, whatever was returned before."""
+
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """Return the offset behind the last record of each owned partition, as lately as the broker told it.
+
+        It does not block: what it asks the broker for, a later call returns. A partition may be missing.
+        """
+
+    def trouble(self) -> str | None:
+        """Return why nothing can be received now: no member of its group, or the broker is silent; None if it can."""
+
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[str | None], None]) -> None:
         """Commit offsets without blocking; `done` is called by a later `poll`, with what went wrong or None."""
 

@@ -155,6 +155,12 @@ class Division:
         return Outcome.ACCEPTED in self.counts
 
     @property
+    def outcome(self) -> str:
+        """The attempt in a word: `accepted`, `partial`, or the first outcome in `counts` when nothing was accepted."""
+        first, *others = self.counts
+        return "partial" if self.accepts and others else first.name.lower()
+
+    @property
     def left(self) -> list[Piece]:
         """What is to be sent again, at once or later."""
         return [*self.rest, *(piece for half in self.halves for piece in half.pieces)]

@@ -53,6 +53,9 @@ _FATAL = (
 class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
     """The client, with what its public methods cannot do without blocking."""
 
+    _asked: Any = None  # the request for the ends that is under way, or was answered last
+    _ends: Mapping[KafkaTopicPartition, int] = {}  # replaced, never changed
+
     def poll_whole(self, timeout_ms: int) -> Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]]:
         """Poll, and see a join through that has begun, or is due, before.
 
@@ -96,6 +99,24 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         for place, end in ends.items():
             self._subscription.seek(place, end.offset)
         return {TopicPartition(*place): end.offset for place, end in ends.items()}
+
+    def ends(self) -> Mapping[KafkaTopicPartition, int]:
+        """Return the ends that the broker told last, and let it be asked for them again; the public method blocks."""
+        if self._asked is None or self._asked.is_done:
+            if self._asked is not None and self._asked.succeeded():
+                self._ends = {place: end.offset for place, end in self._asked.value.items()}
+            places = dict.fromkeys(self._subscription.assigned_partitions(), OffsetSpec.LATEST)
+            fetch = self._fetcher._fetch_offsets_by_times_async  # noqa: SLF001
+            self._asked = self._manager.call_soon(fetch, places, _milliseconds(_BROKER_TIMEOUT)) if places else None
+        return self._ends
+
+    def trouble(self) -> str | None:
+        """Return why the member is not in good standing with its group, or None."""
+        if not self._coordinator.stable():
+            return "not a member of the group yet"
+        if self._coordinator.coordinator_id is None or self._coordinator.heartbeat.session_timeout_expired():
+            return "the group's broker does not answer"
+        return None
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the client's own loop, which goes on meanwhile with heartbeats; for a rebalance listener."""
@@ -203,6 +224,18 @@ class KafkaGroupConsumer:
     def position(self, place: TopicPartition) -> int | None:
         """See `Consumer`."""
         return self._member.fetch_position(KafkaTopicPartition(*place))
+
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        """See `Consumer`."""
+        self._member.seek(KafkaTopicPartition(*place), offset)
+
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """See `Consumer`."""
+        return {TopicPartition(*place): end for place, end in self._member.ends().items()}
+
+    def trouble(self) -> str | None:
+        """See `Consumer`."""
+        return self._member.trouble()
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[str | None], None]) -> None:
         """See `Consumer`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -11,6 +12,8 @@ from isolane.reference.backoff import Backoff
 from isolane.reference.dead_letter import DeadLetterUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from isolane.reference.config import Policy, Retry
     from isolane.reference.flush import Lane, Piece
     from isolane.reference.runtime import Runtime
@@ -40,7 +43,7 @@ class Letters:
     """Rejects pieces of records, and writes those that become dead letters in a thread of its own.
 
     A piece is resolved when all its dead letters are confirmed; until then its partition waits, and nobody else
-    (POI-3). The lock guards the letters that are to be written.
+    (POI-3). The lock guards the letters that are to be written, and how many were.
     """
 
     def __init__(self, runtime: Runtime, retry: Retry, destination: Destination) -> None:
@@ -50,6 +53,7 @@ class Letters:
         self._destination = destination
         self._letters: list[_Letter] = []  # a heap by the time they are due
         self._order = count()
+        self._written: Counter[str] = Counter()
         self._closed = False
         self._changed = runtime.condition()
 
@@ -79,7 +83,14 @@ class Letters:
                 log.warning("dead letter not written", topic=letter.lane.place.topic, error=str(error))
                 self._delay(letter._replace(failures=letter.failures + 1))
             else:
+                with self._changed:
+                    self._written[letter.lane.tenant] += 1
                 letter.lane.resolve([letter.piece])
+
+    def counts(self) -> tuple[Mapping[str, int], int]:
+        """Return how many records, or parts of records, were written by tenant; and how many are to be written."""
+        with self._changed:
+            return dict(self._written), len(self._letters)
 
     def close(self) -> None:
         """Let `work` end."""

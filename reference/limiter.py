@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isolane.reference.flush import divide
 from isolane.reference.outcome import Outcome
@@ -80,6 +80,22 @@ class Grant:
     probe: bool = False
     overdue: bool = False
     cut: bool = False
+
+
+class TenantState(NamedTuple):
+    """What is to be seen of a tenant, for telemetry.
+
+    Attributes:
+        cap: How many slots it may be granted now.
+        slots: How many it holds.
+        waiting: How many records, or parts of records, wait for one.
+        at_risk: Whether it has had no success yet, did badly last, or has an attempt open that is slow.
+    """
+
+    cap: int
+    slots: int
+    waiting: int
+    at_risk: bool
 
 
 class _Tenant:
@@ -218,6 +234,15 @@ class Dispatcher:
     def slots(self, tenant: str) -> int:
         """Return how many slots `tenant` holds."""
         return self._tenant(tenant).slots
+
+    def state(self, tenant: str) -> TenantState:
+        """Return what is to be seen of `tenant`."""
+        own = self._tenant(tenant)
+        return TenantState(own.cap.value, own.slots, len(own.waiting), own.at_risk)
+
+    def overrun(self, now: float) -> float:
+        """Return by how many seconds the attempts under way have outlasted their deadlines, at most."""
+        return max((now - grant.began - grant.timeout for grant in self._open), default=0.0)
 
     def _tenant(self, name: str) -> _Tenant:
         if name not in self._tenants:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isolane.reference.allowance import Allowance
 from isolane.reference.flush import Piece
@@ -24,6 +24,26 @@ _BATCH_RECORDS = 128
 _BATCH_BYTES = 64 * 1024
 
 
+class PartitionState(NamedTuple):
+    """What is to be seen of a partition, for telemetry.
+
+    Attributes:
+        place: The partition.
+        tenant: Who owns its topic.
+        lag: How many offsets its end is ahead of what may be committed; None while either is not known.
+        records: How many records are in flight.
+        bytes: What they count for.
+        paused: Whether nothing more is fetched for now.
+    """
+
+    place: TopicPartition
+    tenant: str
+    lag: int | None
+    records: int
+    bytes: int
+    paused: bool
+
+
 class Partition:
     """One ownership of a partition: what was fetched, what is in flight, what is finished.
 
@@ -41,6 +61,7 @@ class Partition:
         self.tenant = tenant
         self.closed = False
         self.committed: int | None = None  # by this ownership; the receiver's own
+        self.log_end: int | None = None  # as far as it is known; the receiver's own
         self._ended = False
         self._bounds = bounds
         self._line = line
@@ -147,6 +168,14 @@ class Partition:
             if position is not None:
                 self._prefix.reach(position)
             return self._prefix.committable
+
+    def state(self, *, paused: bool) -> PartitionState:
+        """Return what is to be seen of it; the receiver knows whether it is paused."""
+        end = self.log_end
+        with self._changed:
+            finished = self._prefix.committable
+            lag = None if end is None or finished is None else max(0, end - finished)
+            return PartitionState(self.place, self.tenant, lag, self._allowance.records, self._allowance.bytes, paused)
 
     def _fills(self, parts: int) -> bool:
         """Whether the mailbox is full, or fills one of so many parts: as much may wait here as may be in flight."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isolane.reference import otlp
 from isolane.reference.letters import Letters
@@ -20,8 +20,29 @@ if TYPE_CHECKING:
     from isolane.reference.letters import Destination
     from isolane.reference.otlp import Document
     from isolane.reference.partition import Partition
+    from isolane.reference.receiver import ReceiverState
     from isolane.reference.runtime import Runtime, Thread
-    from isolane.reference.sending import Cluster, Line
+    from isolane.reference.sending import Cluster, Line, LineState
+
+
+class State(NamedTuple):
+    """What is to be seen of the program, for telemetry.
+
+    Attributes:
+        receiver: Of the poll loop and the partitions.
+        line: Of the tenants and the sending workers.
+        attempts: How many attempts came to what, by tenant and `Division.outcome`.
+        documents: How many documents came to what, by tenant and outcome, each time that they were sent.
+        dead_letters: How many records, or parts of records, became dead letters, by tenant.
+        undelivered_letters: How many are yet to be written.
+    """
+
+    receiver: ReceiverState
+    line: LineState
+    attempts: Mapping[tuple[str, str], int]
+    documents: Mapping[tuple[str, str], int]
+    dead_letters: Mapping[str, int]
+    undelivered_letters: int
 
 
 class Program:
@@ -43,7 +64,8 @@ class Program:
         # itself; in `partition_workers` each partition has a worker; in `isolated` the line isolates tenants, too.
         mode = config.kafka.partition_processing.mode
         line = IsolatedLine if mode == "isolated" else SharedLine
-        self._line: Line = line(config, runtime, clusters, Afterwards(runtime, self._condemned))
+        self._afterwards = Afterwards(runtime, self._condemned)
+        self._line: Line = line(config, runtime, clusters, self._afterwards)
         self._receiver = Receiver(config, runtime, self._line, connect, self._worker_for, inline=mode == "shared_loop")
         self._receiving: Thread | None = None
 
@@ -66,6 +88,15 @@ class Program:
         self._line.close()
         self._letters.close()
         return not self._receiving.is_alive()
+
+    def state(self) -> State:
+        """Return what is to be seen of it; for any thread."""
+        return State(
+            self._receiver.state(),
+            self._line.state(self._config.tenants),
+            *self._afterwards.counts(),
+            *self._letters.counts(),
+        )
 
     def _worker_for(self, partition: Partition) -> PartitionWorker:
         index_for = self._config.tenants[partition.tenant].elasticsearch.index_for

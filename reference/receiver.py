@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from isolane.reference import log
 from isolane.reference.partition import Partition
@@ -13,19 +14,38 @@ if TYPE_CHECKING:
 
     from isolane.reference.config import Config
     from isolane.reference.consumer import Consumer, ConsumerRecord, Owner, TopicPartition
-    from isolane.reference.partition import PartitionWorker
+    from isolane.reference.partition import PartitionState, PartitionWorker
     from isolane.reference.runtime import Runtime
     from isolane.reference.sending import Line
 
 # The longest that the loop is deaf to a worker that has made room, to a due commit, and to `stop`.
 _POLL_WAIT = 0.025
+# How often the broker is asked for the ends of the partitions.
+_OBSERVE_INTERVAL = 1.0
+
+
+class ReceiverState(NamedTuple):
+    """What is to be seen of the receiver, for telemetry.
+
+    Attributes:
+        polled: Seconds since its loop began its last round.
+        trouble: Why nothing can be received now, or None.
+        partitions: Those that it owns, of topics that a tenant owns.
+        unowned: How many partitions it has been assigned of each topic that no tenant owns.
+    """
+
+    polled: float
+    trouble: str | None
+    partitions: Sequence[PartitionState]
+    unowned: Mapping[str, int]
 
 
 class Receiver:
     """Owns the partitions of this member. Its loop never blocks for a cluster, unless it works inline.
 
-    It is the `Owner` that the consumer tells of its partitions. The lock guards the partitions and whether to stop;
-    both are changed by the poll thread, or while that waits in the consumer, and read by whoever stops the receiver.
+    It is the `Owner` that the consumer tells of its partitions. The lock guards the partitions, which of them are
+    paused or unowned, and whether to stop; they are changed by the poll thread, or while that waits in the consumer,
+    and read by whoever stops the receiver or looks at it.
     """
 
     def __init__(
@@ -57,7 +77,10 @@ class Receiver:
         self._partitions: dict[TopicPartition, Partition] = {}
         self._workers: dict[TopicPartition, PartitionWorker] = {}  # if their work is done inline
         self._paused: dict[TopicPartition, None] = {}  # in order: who was paused first is resumed first
-        self._unowned: set[str] = set()
+        self._unowned: set[TopicPartition] = set()
+        self._polled_at = runtime.now()
+        self._trouble: str | None = "no broker has answered yet"
+        self._observe_at = 0.0
         self._commit_at = 0.0
         self._committing = False
         self._stopping = False
@@ -71,11 +94,13 @@ class Receiver:
         """
         consumer = self._connect(self)
         while not self._stopping:
+            self._polled_at = self._runtime.now()
             for place, records in consumer.poll(_POLL_WAIT).items():
                 self._hand_over(consumer, place, records)
             self._pause(consumer)
             self._resume(consumer)
             self._commit(consumer)
+            self._observe(consumer)
         consumer.close()
 
     def stop(self) -> None:
@@ -85,12 +110,20 @@ class Receiver:
             partitions = list(self._partitions.values())
         self._close(partitions)
 
+    def state(self) -> ReceiverState:
+        """Return what is to be seen of it; for any thread."""
+        with self._lock:
+            owned = [(partition, place in self._paused) for place, partition in self._partitions.items()]
+            unowned = Counter(place.topic for place in self._unowned)
+        partitions = [partition.state(paused=paused) for partition, paused in owned]
+        return ReceiverState(self._runtime.now() - self._polled_at, self._trouble, partitions, unowned)
+
     def assigned(self, places: Collection[TopicPartition]) -> None:
         """See `Owner`."""
         for place in places:
             tenant = self._config.tenant_of(place.topic)
             if tenant is None:
-                self._tell_unowned(place.topic)
+                self._put_aside(place)
                 continue
             partition = Partition(self._runtime, place, tenant, self._config.kafka.partition_processing, self._line)
             worker = self._worker_for(partition)
@@ -153,7 +186,8 @@ class Receiver:
         ]
         if full:
             consumer.pause(full)
-            self._paused.update(dict.fromkeys(full))
+            with self._lock:
+                self._paused.update(dict.fromkeys(full))
 
     def _resume(self, consumer: Consumer) -> None:
         """Fetch again of partitions that have room, each as much as before: no more of them than there is room for."""
@@ -164,7 +198,8 @@ class Receiver:
             partition = self._partitions[place]
             if rooms.get(partition.tenant, sys.maxsize) > expected and partition.roomy:
                 consumer.resume([place])
-                del self._paused[place]
+                with self._lock:
+                    del self._paused[place]
                 expected += partition.latest
 
     def _commit(self, consumer: Consumer) -> None:
@@ -191,18 +226,27 @@ class Receiver:
         self._committing = True
         consumer.commit({partition.place: offset for partition, offset in due.items()}, done)
 
+    def _observe(self, consumer: Consumer) -> None:
+        self._trouble = consumer.trouble()
+        if self._runtime.now() < self._observe_at:
+            return
+        self._observe_at = self._runtime.now() + _OBSERVE_INTERVAL
+        for place, end in consumer.ends().items():
+            if place in self._partitions:
+                self._partitions[place].log_end = end
+
     def _owned(self, places: Collection[TopicPartition]) -> list[Partition]:
         return [self._partitions[place] for place in places if place in self._partitions]
 
     def _forget(self, places: Collection[TopicPartition]) -> list[Partition]:
         partitions = self._owned(places)
         with self._lock:
-            for partition in partitions:
-                del self._partitions[partition.place]
-        for place in places:
-            self._workers.pop(place, None)
-            # A pause belongs to one ownership: the client forgets it too.
-            self._paused.pop(place, None)
+            for place in places:
+                self._partitions.pop(place, None)
+                self._workers.pop(place, None)
+                # A pause belongs to one ownership: the client forgets it too.
+                self._paused.pop(place, None)
+                self._unowned.discard(place)
         return partitions
 
     def _end(self, partition: Partition) -> int | None:
@@ -215,10 +259,13 @@ class Receiver:
             partition.close()
             self._line.drop(partition)
 
-    def _tell_unowned(self, topic: str) -> None:
-        if topic not in self._unowned:
-            self._unowned.add(topic)
-            log.warning("nobody owns the topic: its records wait", topic=topic)
+    def _put_aside(self, place: TopicPartition) -> None:
+        """Leave a partition alone whose topic nobody owns, and name the topic (TEN-4)."""
+        with self._lock:
+            news = all(place.topic != other.topic for other in self._unowned)
+            self._unowned.add(place)
+        if news:
+            log.warning("nobody owns the topic: its records wait", topic=place.topic)
 
 
 def _names(places: Collection[TopicPartition]) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from isolane.reference import log
 from isolane.reference.allowance import Budget
@@ -12,11 +12,11 @@ from isolane.reference.backoff import Backoff
 from isolane.reference.limiter import Dispatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from isolane.reference.config import Config
     from isolane.reference.flush import Division, Lane, Piece
-    from isolane.reference.limiter import Grant
+    from isolane.reference.limiter import Grant, TenantState
     from isolane.reference.otlp import Document
     from isolane.reference.outcome import Reply
     from isolane.reference.runtime import Runtime
@@ -30,6 +30,20 @@ class Cluster(Protocol):
 
     def cut(self, key: Hashable) -> None:
         """End the attempts with this key that are under way; does not block."""
+
+
+class LineState(NamedTuple):
+    """What is to be seen of a line, for telemetry.
+
+    Attributes:
+        tenants: Of each tenant that was asked for.
+        held: The bytes that the process holds of all partitions, fetched and in flight.
+        overrun: By how many seconds the attempts under way have outlasted their deadlines, at most.
+    """
+
+    tenants: Mapping[str, TenantState]
+    held: int
+    overrun: float
 
 
 class Line(Protocol):
@@ -66,6 +80,9 @@ class Line(Protocol):
     def close(self) -> None:
         """Let the workers end, each when its attempt has ended."""
 
+    def state(self, tenants: Iterable[str]) -> LineState:
+        """Return what is to be seen of it, and of these tenants."""
+
 
 _QUIET = 5.0
 
@@ -73,7 +90,8 @@ _QUIET = 5.0
 class Afterwards:
     """What follows a reply, outside every lock: the lane learns of it, and so do the dead letters and the log.
 
-    The lock guards when each tenant's refusals were last told: once in a while is enough for people.
+    The lock guards what is counted for telemetry, and when each tenant's refusals were last told: once in a while is
+    enough for people.
     """
 
     def __init__(self, runtime: Runtime, condemn: Callable[[Lane, Piece, str], None]) -> None:
@@ -81,10 +99,13 @@ class Afterwards:
         self._runtime = runtime
         self._condemn = condemn
         self._told: dict[str, float] = {}
+        self._attempts: Counter[tuple[str, str]] = Counter()
+        self._documents: Counter[tuple[str, str]] = Counter()
         self._lock = runtime.lock()
 
     def __call__(self, lane: Lane, reply: Reply, division: Division, abandoned: Sequence[Piece] = ()) -> None:
-        """Hand back what is done, and tell of what was refused."""
+        """Hand back what is done, count it, and tell of what was refused."""
+        self._count(lane.tenant, division)
         lane.resolve(division.accepted)
         for piece, reason in division.condemned:
             self._condemn(lane, piece, reason)
@@ -92,6 +113,20 @@ class Afterwards:
         if division.left and self._is_news(lane.tenant):
             outcomes = {outcome.name.lower(): number for outcome, number in division.counts.items()}
             log.info("refused", tenant=lane.tenant, reason=reply.reason, **outcomes)
+
+    def counts(self) -> tuple[Mapping[tuple[str, str], int], Mapping[tuple[str, str], int]]:
+        """Return how many attempts and how many documents, each time they were sent, came to what.
+
+        Both by tenant and outcome: of an attempt `Division.outcome`, of a document the name of its `Outcome`.
+        """
+        with self._lock:
+            return dict(self._attempts), dict(self._documents)
+
+    def _count(self, tenant: str, division: Division) -> None:
+        with self._lock:
+            self._attempts[tenant, division.outcome] += 1
+            for outcome, number in division.counts.items():
+                self._documents[tenant, outcome.name.lower()] += number
 
     def _is_news(self, tenant: str) -> bool:
         now = self._runtime.now()
@@ -182,6 +217,12 @@ class IsolatedLine:
         with self._work_came:
             self._closed = True
             self._work_came.notify_all()
+
+    def state(self, tenants: Iterable[str]) -> LineState:
+        """See `Line`."""
+        with self._work_came:
+            states = {tenant: self._dispatcher.state(tenant) for tenant in tenants}
+            return LineState(states, self._budget.bytes, self._dispatcher.overrun(self._runtime.now()))
 
     def _attempt(self, grant: Grant) -> None:
         lane = grant.flush.lane

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from isolane.reference.backoff import Backoff
 from isolane.reference.flush import Flush, divide
+from isolane.reference.limiter import TenantState
+from isolane.reference.sending import LineState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from isolane.reference.config import Config
     from isolane.reference.flush import Lane, Piece
@@ -88,6 +90,16 @@ class SharedLine:
     def threads(self) -> int:
         """See `Line`."""
         return self._config.sending_queue.num_consumers
+
+    def state(self, tenants: Iterable[str]) -> LineState:
+        """See `Line`: a tenant may take all workers."""
+        with self._changed:
+            return LineState({tenant: self._tenant_state(tenant) for tenant in tenants}, held=0, overrun=0.0)
+
+    def _tenant_state(self, tenant: str) -> TenantState:
+        slots = sum(lane.tenant == tenant for lane in self._busy)
+        waiting = sum(len(flush.pieces) for flush in self._queue if flush.lane.tenant == tenant)
+        return TenantState(self.threads, slots, waiting, at_risk=False)
 
     def work(self) -> None:
         """See `Line`."""

@@ -35,6 +35,11 @@ class WaitingWork:
         """Whether anything waits, ready or not."""
         return bool(self._fresh or self._refused or self._delayed)
 
+    def __len__(self) -> int:
+        """How many records, or parts of records, wait."""
+        refused = (flush for heap in (self._refused, self._delayed) for _, _, flush in heap)
+        return sum(map(len, self._fresh.values())) + sum(len(flush.pieces) for flush in refused)
+
     @property
     def ready(self) -> bool:
         """Whether anything may be sent now."""

@@ -67,7 +67,8 @@ class FakeConsumer:
         self._wanted: set[TopicPartition] = set()
         self._done: list[Callable[[str | None], None]] = []
         self._lose = False
-        self.trouble: str | None = None
+        self.fails: str | None = None
+        self.silent: str | None = None
         self.closed = False
 
     def own(self, *places: TopicPartition, lost: bool = False) -> None:
@@ -90,8 +91,8 @@ class FakeConsumer:
 
     def poll(self, timeout: float) -> Mapping[TopicPartition, Sequence[FakeRecord]]:
         """See `Consumer`."""
-        if self.trouble:
-            raise ConsumerFailed(self.trouble)
+        if self.fails:
+            raise ConsumerFailed(self.fails)
         while self._done:
             self._done.pop()(None)
         self._rebalance()
@@ -113,6 +114,19 @@ class FakeConsumer:
     def position(self, place: TopicPartition) -> int | None:
         """See `Consumer`."""
         return self._positions.get(place)
+
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        """See `Consumer`."""
+        self._positions[place] = offset
+
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """See `Consumer`."""
+        with self._kafka.changed:
+            return {place: len(self._kafka.logs[place]) for place in self._positions}
+
+    def trouble(self) -> str | None:
+        """See `Consumer`."""
+        return self.silent
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[str | None], None]) -> None:
         """See `Consumer`."""

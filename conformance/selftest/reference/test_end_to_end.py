@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import orjson
 import pytest
@@ -112,9 +114,14 @@ def start(folder: Path, config: object) -> Process:
     return Process.start(argv, log=folder / "reference.log", name="reference")
 
 
+def told_by(process: Process) -> list[dict[str, Any]]:
+    """Return what a process has told, in order."""
+    return [orjson.loads(line) for line in process.log.read_bytes().splitlines() if line.startswith(b"{")]
+
+
 def events(process: Process) -> list[str]:
     """Return the events that a process has told."""
-    return [orjson.loads(line)["event"] for line in process.log.read_bytes().splitlines() if line.startswith(b"{")]
+    return [told["event"] for told in told_by(process)]
 
 
 @pytest.fixture
@@ -155,6 +162,33 @@ def test_a_slow_cluster_delays_only_its_own_tenant(bench: Bench) -> None:
         assert process.stop(20) == 0
     assert bench.committed(bench.well) == 100
     assert bench.committed(bench.sick) == 0
+
+
+@pytest.mark.services
+def test_the_process_shows_how_it_does(bench: Bench) -> None:
+    """OPS-1: the port is told in the log; it is ready when it has joined, and metrics tell what was delivered."""
+    bench.config["telemetry"] = {"port": 0}
+    with bench.start() as process:
+        eventually(lambda: "telemetry" in events(process), timeout=60)
+        (port,) = (told["port"] for told in told_by(process) if told["event"] == "telemetry")
+        eventually(lambda: status(port, "/readyz") == 200, timeout=60)
+        assert status(port, "/healthz") == 200
+        bench.produce(bench.well, 20)
+        bench.await_delivery(bench.well)
+        with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        assert f'isolane_documents_total{{outcome="accepted",tenant="{bench.well}"}} 40.0' in lines
+        assert process.stop(20) == 0
+
+
+def status(port: int, path: str) -> int:
+    """Return the status that the process answers with."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+            return int(answer.status)
+    except HTTPError as refusal:
+        with refusal:
+            return refusal.code
 
 
 @pytest.mark.services

@@ -323,6 +323,31 @@ def test_a_commit_is_confirmed_without_blocking(topics: Topics, join: Callable[.
     assert topics.committed() == {place: 3}
 
 
+def test_the_ends_are_known_of_paused_partitions_too(topics: Topics, join: Callable[..., Member]) -> None:
+    """OPS-1: the end of a partition is told by the broker, and grows while nothing is fetched."""
+    place = TopicPartition(topics.create("one"), 0)
+    member = join()
+    member.poll_until(lambda: member.consumer.ends() == {place: 0})
+    member.consumer.pause([place])
+    topics.produce(place.topic, *values(7))
+    member.poll_until(lambda: member.consumer.ends() == {place: 7})
+    assert not member.received
+
+
+def test_a_partition_can_be_read_again(topics: Topics, join: Callable[..., Member]) -> None:
+    """OPS-4: after a seek the records come again from there, in order, also when it was paused meanwhile."""
+    place = TopicPartition(topics.create("one"), 0)
+    sent = values(5)
+    topics.produce(place.topic, *sent)
+    member = join()
+    member.poll_until(lambda: len(member.received[place]) == 5)
+    member.consumer.pause([place])
+    member.consumer.seek(place, 2)
+    member.consumer.resume([place])
+    member.poll_until(lambda: len(member.received[place]) == 8)
+    assert member.received[place] == [*sent, *sent[2:]]
+
+
 def test_a_partition_is_handed_over_when_it_is_settled_and_committed(
     topics: Topics, join: Callable[..., Member]
 ) -> None:
@@ -410,13 +435,15 @@ def test_a_broker_may_be_away(topics: Topics, join: Callable[..., Member]) -> No
     """LIF-4: while the broker is down nothing is raised, and when it is back the member goes on by itself."""
     place = TopicPartition(topics.create("one"), 0)
     member = join()
+    assert member.consumer.trouble() == "not a member of the group yet"
     member.poll_until(lambda: member.owned)
+    assert member.consumer.trouble() is None
     topics.kafka.kill()
     try:
-        for _ in range(3):
-            member.poll()
+        member.poll_until(member.consumer.trouble)
     finally:
         topics.kafka.start()
+    member.poll_until(lambda: member.consumer.trouble() is None)
     topics.produce(place.topic, b"back")
     member.poll_until(lambda: member.received[place] == [b"back"])
     done: list[str | None] = []

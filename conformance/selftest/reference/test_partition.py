@@ -15,11 +15,12 @@ from isolane.reference.otlp import Document, Undecodable
 from isolane.reference.partition import Partition, PartitionWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from isolane.reference.consumer import ConsumerRecord
     from isolane.reference.flush import Lane
     from isolane.reference.runtime import Runtime
+    from isolane.reference.sending import LineState
 
 PLACE = TopicPartition("managed_otlp.logs.a", 0)
 
@@ -41,6 +42,10 @@ class FakeLine:
     def rooms(self) -> Mapping[str, int]:
         """See `Line`."""
         return {}
+
+    def state(self, tenants: Iterable[str]) -> LineState:
+        """See `Line`."""
+        raise NotImplementedError
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`."""

@@ -1,0 +1,282 @@
+"""What the program shows of itself over HTTP: `/metrics` for Prometheus, `/healthz` and `/readyz` (OPS-1).
+
+Nothing is counted here: each request reads the state of the program's parts, each under its own lock.
+"""
+
+from __future__ import annotations
+
+import socket
+from http import HTTPStatus
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING, NamedTuple
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from isolane.reference import log
+from isolane.reference.config_source import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from isolane.reference import config
+    from isolane.reference.limiter import TenantState
+    from isolane.reference.partition import PartitionState
+    from isolane.reference.program import State
+    from isolane.reference.runtime import Runtime
+
+    Rows = Iterable[tuple[Sequence[str], float]]
+
+# From when on the poll loop is stuck, beyond the grace for revoked partitions: to join, to find out where to begin and
+# to commit take less, each at its longest.
+_POLL_STUCK_AFTER = 20.0
+# An attempt ends at its deadline: so long after it, the worker is stuck.
+_SENDER_STUCK_AFTER = 10.0
+_CLIENT_TIMEOUT = 10.0
+
+
+class Metric(NamedTuple):
+    """A metric as it is exposed.
+
+    Attributes:
+        name: With its unit; that of a counter ends in `_total`, every other is a gauge.
+        meaning: For people.
+        labels: The names of its labels.
+        rows: Returns the labels' values, and the value, of each sample.
+    """
+
+    name: str
+    meaning: str
+    labels: Sequence[str]
+    rows: Callable[[State], Rows]
+
+    def family(self, state: State) -> GaugeMetricFamily | CounterMetricFamily:
+        """Return its samples in a state of the program."""
+        kind = CounterMetricFamily if self.name.endswith("_total") else GaugeMetricFamily
+        family = kind(self.name, self.meaning, labels=self.labels)
+        for labels, value in self.rows(state):
+            family.add_metric(labels, value)
+        return family
+
+
+def _by_tenant(value: Callable[[TenantState], float]) -> Callable[[State], Rows]:
+    return lambda state: [([tenant], value(own)) for tenant, own in state.line.tenants.items()]
+
+
+def _by_partition(value: Callable[[PartitionState], float | None]) -> Callable[[State], Rows]:
+    return lambda state: [
+        ([own.tenant, own.place.topic, str(own.place.partition)], known)
+        for own in state.receiver.partitions
+        if (known := value(own)) is not None
+    ]
+
+
+def _counted(counts: Callable[[State], Mapping[tuple[str, str], int]]) -> Callable[[State], Rows]:
+    """Return rows by tenant and outcome; what was accepted is there from the start, for rates to begin at 0."""
+    return lambda state: ({(tenant, "accepted"): 0 for tenant in state.line.tenants} | dict(counts(state))).items()
+
+
+_TENANT = ("tenant",)
+_OUTCOME = ("tenant", "outcome")
+_PARTITION = ("tenant", "topic", "partition")
+
+METRICS = (
+    Metric(
+        "isolane_tenant_cap",
+        "Slots that the tenant may be granted now.",
+        _TENANT,
+        _by_tenant(lambda own: own.cap),
+    ),
+    Metric(
+        "isolane_tenant_slots",
+        "Slots that the tenant holds: its attempts under way.",
+        _TENANT,
+        _by_tenant(lambda own: own.slots),
+    ),
+    Metric(
+        "isolane_tenant_waiting_records",
+        "Records, or parts of records, that wait for a slot, retries included.",
+        _TENANT,
+        _by_tenant(lambda own: own.waiting),
+    ),
+    Metric(
+        "isolane_tenant_at_risk",
+        "1 while the tenant is only probed: nothing accepted yet, its last attempt bad, or one open for too long.",
+        _TENANT,
+        _by_tenant(lambda own: own.at_risk),
+    ),
+    Metric(
+        "isolane_attempts_total",
+        "Attempts that ended: accepted, partial (accepted in part), retryable, environment, condemned or too_large.",
+        _OUTCOME,
+        _counted(lambda state: state.attempts),
+    ),
+    Metric(
+        "isolane_documents_total",
+        "Documents by what became of them each time they were sent; those delivered have the outcome accepted.",
+        _OUTCOME,
+        _counted(lambda state: state.documents),
+    ),
+    Metric(
+        "isolane_dead_letters_total",
+        "Records, or parts of records, of the tenant that were written as dead letters.",
+        _TENANT,
+        lambda state: [([tenant], state.dead_letters.get(tenant, 0)) for tenant in state.line.tenants],
+    ),
+    Metric(
+        "isolane_undelivered_dead_letters",
+        "Dead letters that are yet to be written.",
+        (),
+        lambda state: [([], state.undelivered_letters)],
+    ),
+    Metric(
+        "isolane_partition_lag_records",
+        "Offsets between the end of the partition and what may be committed; absent until both are known.",
+        _PARTITION,
+        _by_partition(lambda own: own.lag),
+    ),
+    Metric(
+        "isolane_partition_in_flight_records",
+        "Records between admission and final outcome, waiting and retries included.",
+        _PARTITION,
+        _by_partition(lambda own: own.records),
+    ),
+    Metric(
+        "isolane_partition_in_flight_bytes",
+        "What those records count for.",
+        _PARTITION,
+        _by_partition(lambda own: own.bytes),
+    ),
+    Metric(
+        "isolane_partition_paused",
+        "1 while nothing more of the partition is fetched.",
+        _PARTITION,
+        _by_partition(lambda own: own.paused),
+    ),
+    Metric(
+        "isolane_unowned_partitions",
+        "Partitions assigned to this member of a topic that no tenant owns; their records wait.",
+        ("topic",),
+        lambda state: [([topic], number) for topic, number in state.receiver.unowned.items()],
+    ),
+    Metric(
+        "isolane_held_bytes",
+        "What the process holds of all partitions, fetched and in flight; at most about memory.budget.",
+        (),
+        lambda state: [([], state.line.held)],
+    ),
+    Metric(
+        "isolane_ready",
+        "1 while the process can receive: it belongs to its group, and the broker answers.",
+        (),
+        lambda state: [([], state.receiver.trouble is None)],
+    ),
+)
+"""All metrics of its own; beside them are those of the process, by their usual names (`process_...`)."""
+
+
+class ProgramCollector(Collector):
+    """Reads all metrics of the program anew for each scrape."""
+
+    def __init__(self, state: Callable[[], State]) -> None:
+        """Take who tells what is to be seen."""
+        self._state = state
+
+    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+        """See `Collector`."""
+        state = self._state()
+        for metric in METRICS:
+            yield metric.family(state)
+
+
+def ailments(state: State, revoke_grace: float) -> list[str]:
+    """Return what does not advance in the process, so that only a restart would help; nothing if all is well."""
+    found = []
+    if state.receiver.polled > revoke_grace + _POLL_STUCK_AFTER:
+        found.append(f"the poll loop has not advanced for {state.receiver.polled:.0f}s")
+    if state.line.overrun > _SENDER_STUCK_AFTER:
+        found.append(f"an attempt has outlasted its deadline by {state.line.overrun:.0f}s")
+    return found
+
+
+class Telemetry:
+    """The HTTP server. Whoever connects is served in a thread of its own, and dropped when silent for too long."""
+
+    def __init__(self, place: config.Telemetry, revoke_grace: float, state: Callable[[], State]) -> None:
+        """Bind the port; nothing is served yet.
+
+        Args:
+            place: Where to serve; port 0 is any that is free.
+            revoke_grace: How long the poll loop may wait for revoked partitions.
+            state: Returns what is to be seen of the program; called from any thread.
+
+        Raises:
+            ConfigError: The port cannot be bound.
+        """
+        self._state = state
+        self._grace = revoke_grace
+        registry = CollectorRegistry()
+        registry.register(ProgramCollector(state))
+        ProcessCollector(registry=registry)
+        self._metrics = make_wsgi_app(registry)
+        try:
+            self._server = make_server(place.host, place.port, self._answer, _Server, _Handler)
+        except OSError as error:
+            where = f"{place.host} port {place.port}"
+            raise ConfigError([f"telemetry: {where} cannot be bound: {error.strerror}"]) from None
+
+    @property
+    def port(self) -> int:
+        """The port that it serves on."""
+        return self._server.server_port
+
+    def start(self, runtime: Runtime) -> None:
+        """Serve from now on, in a thread of its own."""
+        runtime.spawn("telemetry", self._server.serve_forever)
+        log.info("telemetry", host=self._server.server_address[0], port=self.port)
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _answer(self, environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        if path == "/metrics":
+            yield from self._metrics(environ, respond)
+            return
+        if path not in {"/healthz", "/readyz"}:
+            respond(_status(HTTPStatus.NOT_FOUND), _TEXT)
+            yield b"/metrics, /healthz and /readyz are here\n"
+            return
+        state = self._state()
+        found = ailments(state, self._grace)
+        if path == "/readyz" and state.receiver.trouble:
+            found.append(state.receiver.trouble)
+        respond(_status(HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK), _TEXT)
+        yield "".join(f"{line}\n" for line in found or ["ok"]).encode()
+
+
+_TEXT = [("content-type", "text/plain; charset=utf-8")]
+
+
+def _status(status: HTTPStatus) -> str:
+    return f"{status.value} {status.phrase}"
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[WSGIRequestHandler]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, handler)
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = _CLIENT_TIMEOUT
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Say nothing of each request."""
