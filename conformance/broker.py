@@ -6,6 +6,7 @@ Beside `producer` and `reader` this is the one module of the suite that imports 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -18,6 +19,9 @@ from isolane.conformance.errors import HarnessError
 
 TopicPartition = tuple[str, int]
 """A topic's name and a partition's number."""
+
+_UUID_END = re.compile(r"(?<=-[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+"""All but the first digits of the UUID that a coordinator appends to a member's name."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its news of every reconnection would bury a run's own output
 
@@ -99,6 +103,26 @@ class Broker:
         except KafkaError:
             return None
         return len(described["members"]) if described["group_state"] == "Stable" else None
+
+    def owners(self, group: str) -> dict[TopicPartition, str]:
+        """Which member of a group each partition is assigned to, where that can be told; empty while nobody has any.
+
+        A member goes by its instance id, and otherwise by the id that its coordinator gave it, cut short.
+
+        Raises:
+            UnreadableError: The coordinator does not answer now.
+        """
+        try:
+            members = self._admin.describe_groups([group])[group]["members"]
+        except KafkaError as error:
+            raise UnreadableError(repr(error)) from error
+        return {
+            (topic["topic"], partition): member["group_instance_id"] or _UUID_END.sub("", member["member_id"])
+            for member in members
+            if isinstance(member["member_assignment"], Mapping)
+            for topic in member["member_assignment"]["assigned_partitions"]
+            for partition in topic["partitions"]
+        }
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The end of each partition's log: the offset that the next record will get.

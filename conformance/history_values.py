@@ -33,6 +33,7 @@ _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("harness", "sampler_gap"): ("seconds",),
     ("load", "offered"): ("phase", "tenant", "records"),
     ("documents", ""): ("documents",),
+    ("group", "owners"): ("owners",),
     ("topic", "created"): ("topic", "partitions"),
     ("topic", "partitions"): ("topic", "partitions"),
 }

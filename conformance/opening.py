@@ -24,7 +24,7 @@ from isolane.conformance.history_files import (
 from isolane.conformance.history_values import Meta
 from isolane.conformance.load import Load, LoadTopic
 from isolane.conformance.members import Members
-from isolane.conformance.observe import CommitObserver, ProcessSampler, periodically
+from isolane.conformance.observe import GROUP_PERIOD, CommitObserver, GroupObserver, ProcessSampler, periodically
 from isolane.conformance.observe_letters import LetterObserver, letter_topics, source_of
 from isolane.conformance.producer import Producers
 from isolane.conformance.progress import Progress
@@ -46,12 +46,14 @@ class Services:
         clusters: The tenants' clusters.
         described: What they are, in words.
         listeners: Kafka's spare listeners, to put proxies in front of.
+        keep: Whether topics and clusters stay when their world ends, to be looked at.
     """
 
     bootstrap: str
     clusters: Clusters
     described: Mapping[str, str] = field(default_factory=dict)
     listeners: tuple[Listener, ...] = ()
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def opened(
     """A world whose history goes to `folder`; no member runs yet. `phase_began` hears of each phase.
 
     At the end members are stopped as their descriptor says (killed when the block was left by an exception),
-    observers and load end, and topics and clusters are removed.
+    observers and load end, and topics and clusters are removed, unless services are to keep them.
     """
     folder.mkdir(parents=True)
     names = _named(plan, descriptor, folder)
@@ -151,9 +153,10 @@ def opened(
         broker = stack.enter_context(connected(services.bootstrap))
         broker.create_topics({topic.name: topic.partitions for topic in topics if topic.partitions}, names.settings)
         aside = letter_topics(descriptor.dead_letter, (topic.name for topic in topics))
-        stack.callback(broker.delete_topics, {*(topic.name for topic in topics), *aside})
-        for tenant in names.owning:
-            stack.callback(services.clusters.remove, tenant.name)
+        if not services.keep:
+            stack.callback(broker.delete_topics, {*(topic.name for topic in topics), *aside})
+            for tenant in names.owning:
+                stack.callback(services.clusters.remove, tenant.name)
         stack.enter_context(recorded(services.clusters, [tenant.name for tenant in names.owning], folder))
         produced, events, commits, samples, dead_letters = (
             stack.enter_context(HistoryWriter(folder / name))
@@ -175,6 +178,8 @@ def opened(
         observer_broker = stack.enter_context(connected(services.bootstrap))
         observer = CommitObserver(observer_broker, view.group_id, numbers, lambda: load.partitions, commits)
         stack.enter_context(periodically("commit-observer", observer.read, events))
+        group = GroupObserver(stack.enter_context(connected(services.bootstrap)), view.group_id, numbers, events)
+        stack.enter_context(periodically("group-observer", group.read, events, period=GROUP_PERIOD))
         source = stack.enter_context(source_of(descriptor.dead_letter, services.bootstrap, aside, folder))
         if source is not None:
             letters = LetterObserver(source, descriptor.dead_letter.headers, numbers, dead_letters)

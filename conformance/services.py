@@ -86,8 +86,10 @@ def _is_external(place: str) -> bool:
 
 
 @contextmanager
-def started(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]) -> Iterator[Services]:
-    """The services of `choice`, their logs below `folder`.
+def started(
+    choice: ServiceChoice, folder: Path, progress: Callable[[str], None], *, keep: bool = False
+) -> Iterator[Services]:
+    """The services of `choice`, their logs below `folder`; with `keep` worlds leave in them what they made.
 
     Raises:
         FixtureError: One of them does not start; the message says what to do.
@@ -96,7 +98,7 @@ def started(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]
         Kafka.native(folder / "kafka", progress=progress) if choice.kafka == NATIVE else Kafka.external(choice.kafka)
     )
     with _clusters(choice, folder, progress) as clusters, kafka as broker:
-        yield Services(broker.bootstrap, clusters, choice.described, broker.listeners)
+        yield Services(broker.bootstrap, clusters, choice.described, broker.listeners, keep=keep)
 
 
 def _clusters(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]) -> Clusters:

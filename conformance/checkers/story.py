@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from isolane.conformance.history import History
-from isolane.conformance.history_ledger import Attempt, is_accepted
+from isolane.conformance.history_ledger import Attempt, is_accepted, is_retryable
 from isolane.conformance.history_values import Event, Produced
 from isolane.conformance.tokens import ITEM_BITS
 
@@ -25,28 +25,48 @@ _Line = tuple[float, str]
 
 def story(history: History, record: Produced) -> tuple[str, ...]:
     """Return the lines of a record's story, times in seconds from its acknowledgement by Kafka."""
-    items = "1 item" if record.items == 1 else f"{record.items} items"
-    owner = history.meta.owners.get(record.topic)
-    title = f"{record.token} = {history.place(record)}, {items}, {f'tenant {owner}' if owner else 'owned by no tenant'}"
     attempts = list(_attempts(history, record))
     if len(attempts) > MOST_ATTEMPTS:
         half = MOST_ATTEMPTS // 2
         skipped = f"… {len(attempts) - 2 * half} more attempts"
         attempts = [*attempts[:half], (attempts[half][0], skipped), *attempts[-half:]]
+    return _told(history, record, [*attempts, *_commits(history, record), *_faults(history, record)])
+
+
+def whole_story(history: History, record: Produced) -> tuple[str, ...]:
+    """Return the lines of a record's story with nothing left out: every attempt, commit, fault and phase meanwhile."""
+    faults, phases = _meanwhile(history, record, "fault", "heal"), _meanwhile(history, record, "phase")
+    chosen = [
+        *_attempts(history, record),
+        *_all_commits(history, record),
+        *((each.at, f"{each.kind} {each.name} at {each.detail['tenant']}'s cluster") for each in faults),
+        *((each.at, f"phase {each.name} begins") for each in phases),
+    ]
+    return _told(history, record, chosen)
+
+
+def title(history: History, record: Produced) -> str:
+    """Return which record it is: its token, its place in Kafka, its size and its tenant."""
+    items = "1 item" if record.items == 1 else f"{record.items} items"
+    owner = history.meta.owners.get(record.topic)
+    return f"{record.token} = {history.place(record)}, {items}, {f'tenant {owner}' if owner else 'owned by no tenant'}"
+
+
+def _told(history: History, record: Produced, chosen: list[_Line]) -> tuple[str, ...]:
+    """Return a story of what was chosen, and of what every story has."""
     lines = sorted(
         [
             *_birth(record),
             *_waiting(history, record),
-            *attempts,
+            *chosen,
             *_documents(history, record),
-            *_commits(history, record),
             *_put_aside(history, record),
             *_deaths(history, record),
-            *_faults(history, record),
+            *_owners(history, record),
         ]
     )
     ending = [] if history.finished_at(record) < math.inf else [_never(history, record)]
-    return title, *(f"{at - record.acked:+9.3f} s  {text}" for at, text in [*lines, *ending])
+    return title(history, record), *(f"{at - record.acked:+9.3f} s  {text}" for at, text in [*lines, *ending])
 
 
 def _birth(record: Produced) -> Iterator[_Line]:
@@ -67,8 +87,21 @@ def _waiting(history: History, record: Produced) -> Iterator[_Line]:
         for attempt in history.attempts
         if attempt.arrived <= late and (attempt.closed is None or attempt.closed > late)
     )
-    what = ", ".join(f"{count} at {tenant}'s cluster" for tenant, count in busy.most_common()) or "none anywhere"
-    yield late, f"not sent yet; requests open at this moment: {what}"
+    refused = Counter(
+        attempt.tenant
+        for attempt in history.attempts
+        if attempt.answered is not None and record.acked <= attempt.answered <= late and _is_refused(attempt)
+    )
+    told = f"not sent yet; requests open at this moment: {_counted(busy) or 'none anywhere'}"
+    yield late, f"{told}; refused in the second before: {_counted(refused)}" if refused else told
+
+
+def _is_refused(attempt: Attempt) -> bool:
+    return is_retryable(attempt.status) or any(is_retryable(status) for _, status in attempt.items())
+
+
+def _counted(tenants: Counter[str]) -> str:
+    return ", ".join(f"{count} at {tenant}'s cluster" for tenant, count in tenants.most_common())
 
 
 def _attempts(history: History, record: Produced) -> Iterator[_Line]:
@@ -119,6 +152,20 @@ def _commits(history: History, record: Produced) -> Iterator[_Line]:
         yield before
 
 
+def _all_commits(history: History, record: Produced) -> Iterator[_Line]:
+    """Tell of each change of the committed offset from the last before the record came to the first past it."""
+    until = _until(history, record)
+    changes = history.advances.get((record.topic, record.partition), ())
+    began = max((at for at, _ in changes if at <= record.acked), default=-math.inf)
+    for at, offset in changes:
+        if began <= at <= until:
+            yield at, f"committed offset {offset} observed: {'' if offset > record.offset else 'not '}past this record"
+
+
+def _until(history: History, record: Produced) -> float:
+    return max(history.finished_at(record), history.committed_past(record))
+
+
 def _put_aside(history: History, record: Produced) -> Iterator[_Line]:
     for letter in history.letters(record):
         yield letter.seen, f"found among the dead letters: {letter.reason or 'no reason is given'}"
@@ -127,6 +174,22 @@ def _put_aside(history: History, record: Produced) -> Iterator[_Line]:
 def _deaths(history: History, record: Produced) -> Iterator[_Line]:
     for event in _meanwhile(history, record, "process"):
         yield event.at, f"member {event.detail.get('member')} {event.name}"
+
+
+def _owners(history: History, record: Produced) -> Iterator[_Line]:
+    """Tell who had the record's partition when it came, and each time that it moved meanwhile, as Kafka says."""
+    place = f"{record.topic}/{record.partition}"
+    readings = [
+        (max(event.at, record.acked), event.detail["owners"].get(place))
+        for event in history.events
+        if (event.kind, event.name) == ("group", "owners") and event.at <= history.finished_at(record)
+    ]
+    at_first = max((number for number, (at, _) in enumerate(readings) if at <= record.acked), default=0)
+    before = ""
+    for at, owner in readings[at_first:]:
+        if owner != before:
+            yield at, f"its partition is with {owner or 'no member'}{' now' if before != '' else ''}"
+        before = owner
 
 
 def _faults(history: History, record: Produced) -> Iterator[_Line]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
+from kafka import KafkaConsumer
 
-from isolane.conformance.broker import Broker
+from isolane.conformance.broker import Broker, UnreadableError
 from isolane.conformance.errors import HarnessError
 from isolane.conformance.producer import Codec, Producer, Producers
 from isolane.conformance.reader import Reader, has_gaps
@@ -139,6 +141,19 @@ def test_a_group_without_members_is_not_at_rest(broker: Broker, topic: str) -> N
     assert broker.members(f"group-{topic}") is None
 
 
+@pytest.mark.parametrize("instance", [None, "member-0"], ids=["dynamic", "static"])
+def test_who_has_which_partition_is_told(instance: str | None, kafka: Kafka, broker: Broker) -> None:
+    """By the member's own instance id, or by a short form of what its coordinator calls it."""
+    name = f"owned-{uuid.uuid4().hex[:8]}"
+    broker.create_topics({name: 2})
+    consumer = KafkaConsumer(
+        name, bootstrap_servers=kafka.bootstrap, group_id=name, client_id="a", group_instance_id=instance
+    )
+    with closing(consumer):
+        assert until(lambda: consumer.poll(10) is not None and set(owners(broker, name)) == {(name, 0), (name, 1)})
+        assert all(re.fullmatch(instance or "a-[0-9a-f]{8}", owner) for owner in owners(broker, name).values())
+
+
 def test_deleting_topics_passes_over_those_that_do_not_exist(broker: Broker, topic: str) -> None:
     """A dead-letter topic may never have been made."""
     broker.delete_topics([topic, f"{topic}.dead_letter"])
@@ -147,3 +162,11 @@ def test_deleting_topics_passes_over_those_that_do_not_exist(broker: Broker, top
 
 def _existing(broker: Broker, topic: str) -> set[tuple[str, int]]:
     return {(topic, 0)} if topic in broker._admin.list_topics() else set()
+
+
+def owners(broker: Broker, group: str) -> dict[tuple[str, int], str]:
+    """Who has which partition; nothing while the group has no coordinator yet."""
+    try:
+        return broker.owners(group)
+    except UnreadableError:
+        return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isolane.conformance.checkers.story import MOST_ATTEMPTS, story
+from isolane.conformance.checkers.story import MOST_ATTEMPTS, story, whole_story
 from isolane.conformance.selftest.conformance import builders
 from isolane.conformance.tokens import Token
 
@@ -73,6 +73,20 @@ def test_a_record_that_waits_says_what_the_clusters_were_busy_with(tmp_path: Pat
     assert line in story(history, record)
 
 
+def test_a_record_that_waits_says_who_was_refused_meanwhile(tmp_path: Path) -> None:
+    """A cluster that pushes back holds no request open: who waits for its retries is seen by its answers."""
+    made = builders.story()
+    for at, items in ((1.1, [429]), (1.5, [201]), (1.9, None), (2.5, None)):
+        made.attempt("sick", [made.produce("sick", 0)], at, status=200 if items else 503, items=items)
+    token = made.produce("h0", 0.998)
+    made.attempt("h0", [token], 6)
+    history = made.load(tmp_path)
+    record = history.find(token.record)
+    assert record is not None
+    told = "requests open at this moment: none anywhere; refused in the second before: 2 at sick's cluster"
+    assert f"   +1.000 s  not sent yet; {told}" in story(history, record)
+
+
 def test_a_record_that_nothing_happened_to_has_a_story_too(tmp_path: Path) -> None:
     """Produced, and never seen again."""
     made = builders.story()
@@ -114,3 +128,51 @@ def test_of_many_faults_elsewhere_only_the_number_is_told(tmp_path: Path) -> Non
     assert "+0.998 s  from here on 9 faults and heals at other clusters" in lines
     assert "+5.498 s  fault mixed at h0's cluster" in lines
     assert not any("fault slow" in line for line in lines)
+
+
+def test_a_story_says_who_had_the_partition_and_when_it_moved(tmp_path: Path) -> None:
+    """As Kafka's group coordinator told it; only changes are told."""
+    made = builders.story()
+    token = made.produce("h0", 9.998)
+    for at, owner in ((5, "one"), (8, "two"), (11, None), (12, "three"), (13, "three"), (30, "four")):
+        made.event(at, "group", "owners", owners={"1/0": owner} if owner else {"2/0": "one"})
+    made.attempt("h0", [token], 20)
+    history = made.load(tmp_path)
+    assert [line for line in story(history, history.produced[0]) if "partition" in line] == [
+        "   +0.000 s  its partition is with two",
+        "   +1.000 s  its partition is with no member now",
+        "   +2.000 s  its partition is with three now",
+    ]
+
+
+def test_who_had_a_partition_may_be_seen_first_after_the_record(tmp_path: Path) -> None:
+    """Where the group was not there yet when it came."""
+    made = builders.story()
+    made.produce("h0", 9.998)
+    made.event(11, "group", "owners", owners={"1/0": "one"})
+    history = made.load(tmp_path)
+    assert "   +1.000 s  its partition is with one" in story(history, history.produced[0])
+
+
+def test_a_whole_story_leaves_nothing_out(tmp_path: Path) -> None:
+    """Each of a hundred attempts, every change of the committed offset, every phase and fault meanwhile."""
+    made = builders.story(healthy=10)
+    made.produce("h0", 5)
+    token = made.produce("h0", 10)
+    made.phase("control", 11)
+    for number in range(100):
+        made.attempt("h0", [token], 12 + number, status=429, items=None)
+    for number in range(1, 10):
+        made.event(20 + number, "fault", "slow", tenant=f"h{number}", script={})
+    made.attempt("h0", [token], 120)
+    for at, offset in ((4, 0), (6, 0), (7, 1), (119, 1), (121, 2), (122, 3)):
+        made.commit(at, {"1/0": offset})
+    history = made.load(tmp_path)
+    lines = whole_story(history, history.produced[1])
+    assert sum("request " in line for line in lines) == 101
+    assert sum("fault slow at" in line for line in lines) == 9
+    assert [line.split("  ")[-1] for line in lines if "committed offset" in line or "phase" in line] == [
+        "committed offset 1 observed: not past this record",
+        "phase control begins",
+        "committed offset 2 observed: past this record",
+    ]
