@@ -146,6 +146,7 @@ class Run:
             scenarios=tuple(self._runs.values()),
             findings=tuple(self._findings),
             scope=request.scope,
+            names=request.names,
             bounds=bounds.effective(request.descriptor),
             services=self._services.described,
             clusters=request.clusters,

@@ -12,6 +12,14 @@ from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.verdict import HARNESS, ExitCode, Finding, Outcome, Verdict, combine, exit_code
 
 
+def suite_version() -> str:
+    """Return the version of this suite; ``uninstalled`` when it runs from a bare source tree."""
+    try:
+        return metadata.version("isolane")
+    except metadata.PackageNotFoundError:
+        return "uninstalled"
+
+
 @dataclass(frozen=True, slots=True)
 class Implementation:
     """Who was judged: as its descriptor names it, by the hash of what the descriptor said, and what it claims.
@@ -67,11 +75,14 @@ class RunResult:
         scenarios: Every scenario that the depth declares within the scope, run or not.
         findings: What the checkers found.
         scope: The ids that were asked for; empty for all.
+        names: The scenarios that were asked for; empty for all.
         bounds: The effective bounds by name.
         services: What stood in for Kafka and the clusters, by name.
         machine: What the run was made on.
         clusters: What the tenants' clusters were.
         left_out: The scenarios of the depth, within the scope, that such clusters cannot have.
+        suite: The version of the suite that made it.
+        catalogue: The version of the catalogue that it was judged by.
     """
 
     implementation: Implementation
@@ -87,6 +98,9 @@ class RunResult:
     machine: Mapping[str, str | int | float] = field(default_factory=dict)
     clusters: ClusterKind = "scripted"
     left_out: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    suite: str = field(default_factory=suite_version)
+    catalogue: str = CATALOGUE.version
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -136,19 +150,12 @@ class RunResult:
         profiles, single = CATALOGUE.split(ids or self.scope)
         only = [part for name in profiles for part in ("--profile", name)]
         only += [part for identifier in single for part in ("--only", identifier)]
+        only += [part for name in self.names for part in ("--scenario", name)]
         descriptor = self.implementation.descriptor
         command = ["isolane", "verify", descriptor, "--depth", self.depth, "--seed", str(self.seed), *only]
         if self.clusters != "scripted":
             command += ["--services", f"elasticsearch={self.clusters}"]
         return shlex.join(command)
-
-
-def suite_version() -> str:
-    """Return the version of this suite; ``uninstalled`` when it runs from a bare source tree."""
-    try:
-        return metadata.version("isolane")
-    except metadata.PackageNotFoundError:
-        return "uninstalled"
 
 
 _ENDINGS = {

@@ -36,6 +36,10 @@ class Ticker:
         """Clear the line."""
         self._status.stop()
 
+    def rest(self) -> None:
+        """Clear the line until there is more to tell: something else is printed."""
+        self._status.stop()
+
     def say(self, text: str) -> None:
         """Tell a line."""
         line = f"{time.monotonic() - self._began:5.1f} s  {self._name}: {text}"

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from isolane.conformance import engine, services
+from isolane.conformance import services
 from isolane.conformance.depth import DEPTHS
-from isolane.conformance.report import files, table
 from isolane.conformance.requests import RUNS, RequestError, request
-from isolane.conformance.ticker import Ticker
+from isolane.conformance.running import carry_out
 
 
 @click.command(name="verify")
@@ -23,6 +21,7 @@ from isolane.conformance.ticker import Ticker
 @click.option("--seed", type=click.IntRange(0), help="What load is drawn from; chosen and reported when not given.")
 @click.option("--services", "choices", multiple=True, metavar="SERVICE=PLACE", help=services.HELP)
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/NAME-TIME).")
+@click.option("--keep", is_flag=True, help="Keep Kafka, topics, offsets and clusters until Ctrl-C, to look at them.")
 def command(
     *,
     implementation: str,
@@ -33,6 +32,7 @@ def command(
     seed: int | None,
     choices: tuple[str, ...],
     out: Path | None,
+    keep: bool,
 ) -> int:
     """Judge IMPLEMENTATION, the name of one that comes with Isolane or the path of a descriptor.
 
@@ -55,12 +55,4 @@ def command(
         )
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
-    with Ticker(asked.descriptor.name) as ticker:
-        ready = engine.built(asked, ticker.say)
-        with services.started(choice, asked.folder, ticker.say) as running:
-            result = engine.verify(ready, running, ticker.tell)
-    files.write(result, asked.folder)
-    console = Console()
-    table.show(result, console)
-    console.print(f"Evidence: {asked.folder}", soft_wrap=True, highlight=False)
-    return result.exit_code
+    return carry_out(asked, choice, keep=keep).exit_code

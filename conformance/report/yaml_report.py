@@ -13,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from isolane.conformance.requirements import CATALOGUE
-from isolane.conformance.result import RunResult, suite_version
+from isolane.conformance.result import RunResult
 from isolane.conformance.verdict import Verdict
 
 NAME = "report.yaml"
@@ -66,8 +66,6 @@ def read(path: Path) -> RunResult:
 def _content(result: RunResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "isolane": suite_version(),
-        "catalogue": CATALOGUE.version,
         "headline": result.headline,
         "reproduce": result.reproduce(),
         "results": _results(result),

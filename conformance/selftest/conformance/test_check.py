@@ -84,7 +84,7 @@ def test_a_report_that_was_cut_short_is_refused_with_a_way_out(tmp_path: Path) -
     report.write_text(report.read_text().removesuffix("complete: true\n"))
     outcome = checked(tmp_path)
     assert "was cut short" in outcome.output
-    assert "can be checked by itself" in outcome.output
+    assert "can be given by itself" in outcome.output
 
 
 def test_a_damaged_history_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""What `isolane why` and `isolane trace` print: from a verdict to the life of one record, and to what it shares.
+
+Lines are as long as they are: what is copied from them, or searched in them, is never broken.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from isolane.conformance.checkers.fates import fate, in_common, unfinished
+from isolane.conformance.checkers.story import whole_story
+from isolane.conformance.checkers.words import complaints, naming
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Produced
+from isolane.conformance.requirements import CATALOGUE, Requirement
+from isolane.conformance.result import RunResult
+from isolane.conformance.stored import NoSuchRecordError, StoredRun
+from isolane.conformance.verdict import Finding, Outcome, Verdict
+
+NEIGHBOURS = 3
+"""Records of the partition that are told before a traced one, and after it."""
+
+_STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "yellow"}
+
+
+def why(run: StoredRun, result: RunResult, outcomes: Iterable[Outcome]) -> RenderableType:
+    """Return why the outcomes of a run are what they are, each with the life of one record where it is a violation.
+
+    Raises:
+        HistoryError: A history of the run cannot be read.
+    """
+    told: set[str] = set()
+    return Group(*(part for outcome in outcomes for part in _outcome(run, result, outcome, told)))
+
+
+def trace(run: StoredRun, history: History, record: Produced) -> RenderableType:
+    """Return the whole life of one record, and how its neighbours in the partition fared."""
+    head, *lines = whole_story(history, record)
+    around = history.by_partition[record.topic, record.partition]
+    at = around.index(record)
+    near = around[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]
+    return Group(
+        Text(head, style="bold"),
+        Text(f"{fate(history, record)} ({record.kind}, {record.size:,} bytes, scenario {history.scenario})"),
+        *_block("Its life, in seconds from its acknowledgement by Kafka", lines),
+        *_block(
+            "Beside it in its partition",
+            [f"{'→' if each is record else ' '} @{each.offset}  {fate(history, each)}" for each in near],
+        ),
+        *_block("Lines of the implementation's output that name it", naming(history, record)),
+        *_commands([f"isolane why {shlex.quote(str(run.folder))}"]),
+    )
+
+
+def _outcome(run: StoredRun, result: RunResult, outcome: Outcome, told: set[str]) -> Iterator[RenderableType]:
+    """Tell of one outcome; of scenarios that were `told` of not again what is the same for all of their records."""
+    requirement, style = outcome.requirement, _STYLES.get(outcome.verdict, "dim")
+    yield Text.assemble((f"{requirement.id} ", "bold"), (outcome.verdict.value, style), f"  {_level(requirement)}")
+    yield Text(f"  {requirement.statement}", style="italic")
+    if not outcome.findings:
+        yield Text(f"\n  {outcome.reason}")
+    shown = [each for each in outcome.findings if each.verdict is outcome.verdict]
+    for finding in shown:
+        yield Text.assemble("\n", (f"In {finding.scenario} {finding.case}".rstrip(), "bold"), f": {finding.summary}")
+        figures = "; ".join(f"{name}: {figure}" for name, figure in finding.figures.items())
+        if figures:
+            yield Text(f"  {figures}", style="dim")
+        if finding.story:
+            yield from _suffering(run, finding, told)
+    yield from _commands(
+        [
+            *_traces(run, shown),
+            f"isolane explain {requirement.id}",
+            result.reproduce(requirement.id),
+        ]
+    )
+
+
+def _suffering(run: StoredRun, finding: Finding, told: set[str]) -> Iterator[RenderableType]:
+    yield from _block("One record's life, in seconds from its acknowledgement by Kafka", finding.story)
+    found = _record(run, finding)
+    if found is None:
+        return
+    history, record = found
+    yield from _block("What became of it", [fate(history, record)])
+    yield from _block("Lines of the implementation's output that name it", naming(history, record))
+    if history.scenario not in told:
+        told.add(history.scenario)
+        yield from _around(history)
+
+
+def _around(history: History) -> Iterator[RenderableType]:
+    """Tell what all records of a scenario that were never finished have in common, and what was complained of."""
+    left = unfinished(history)
+    heading = f"All {len(left):,} records of {history.scenario} that were never finished, by what they have in common"
+    yield from _block(heading, in_common(history, left))
+    counted = [f"{count:6,} times: {line}" for count, line in complaints(history)]
+    yield from _block(f"What the implementation complained of in {history.scenario}, numbers aside", counted)
+
+
+def _record(run: StoredRun, finding: Finding) -> tuple[History, Produced] | None:
+    """Return the record that a finding's story is about, where it has one and the scenario's history has it."""
+    token = finding.story[0].partition(" ")[0]
+    try:
+        return run.find(token)
+    except NoSuchRecordError:
+        return None
+
+
+def _traces(run: StoredRun, findings: Sequence[Finding]) -> Iterator[str]:
+    tokens = dict.fromkeys(token for finding in findings for token in finding.evidence[:1])
+    for token in list(tokens)[:NEIGHBOURS]:
+        yield f"isolane trace {shlex.quote(str(run.folder))} {token}"
+
+
+def _level(requirement: Requirement) -> str:
+    return f"{requirement.level.words}, profile {CATALOGUE.profile_of(requirement)}"
+
+
+def _block(heading: str, lines: Sequence[str]) -> Iterator[RenderableType]:
+    if lines:
+        yield Text(f"\n  {heading}", style="bold dim")
+        yield from (Text(f"    {line}") for line in lines)
+
+
+def _commands(lines: Sequence[str]) -> Iterator[RenderableType]:
+    yield from _block("Go on with", lines)
+    yield Text()

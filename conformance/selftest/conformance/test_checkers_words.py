@@ -1,0 +1,46 @@
+"""An implementation's output is quoted where it names a record, and counted where it complains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isolane.conformance.checkers.words import LONGEST, MOST, complaints, naming
+from isolane.conformance.selftest.conformance import builders
+
+
+def test_lines_that_name_a_record_are_found_by_token_and_by_place(tmp_path: Path) -> None:
+    """Topic, partition and offset must all be there, as whole numbers, wherever they stand."""
+    made = builders.story()
+    token = [made.produce("h0", at, partition=1) for at in range(12)][-1]
+    topic = "managed_otlp.logs.h0"
+    named = [
+        f'error skipping {{"topic": "{topic}", "partition": 1, "offset": 11}}',
+        f"cannot parse {token}",
+        f"{topic}[1]@11 dropped",
+    ]
+    made.output = [*named, f"{topic}[1]@111 dropped", f"{topic}[2]@11 dropped", "other.topic[1]@11 dropped"]
+    history = made.load(tmp_path)
+    record = history.find(token.record)
+    assert record is not None
+    assert naming(history, record) == tuple(named)
+
+
+def test_complaints_are_counted_by_kind(tmp_path: Path) -> None:
+    """Numbers, times and ids do not make a kind of their own; what is no complaint is passed over."""
+    made = builders.story()
+    made.output = ["2026-01-01 INFO started"]
+    made.output += [f"2026-01-0{day}T0{day}:00 ERROR queue is full, record {day}a" for day in range(1, 4)]
+    made.output += ["WARN slow"]
+    assert complaints(made.load(tmp_path)) == (
+        (3, "2026-01-01T01:00 ERROR queue is full, record 1a"),
+        (1, "WARN slow"),
+    )
+
+
+def test_quotations_are_few_and_short(tmp_path: Path) -> None:
+    """An implementation that prints a stack for every record does not bury the report."""
+    made = builders.story()
+    made.output = [f"error {'abcdefghijk'[kind]} {'x' * 10_000}" for kind in range(MOST + 3)]
+    quoted = complaints(made.load(tmp_path))
+    assert len(quoted) == MOST
+    assert all(len(line) == LONGEST for _, line in quoted)
