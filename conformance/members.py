@@ -11,7 +11,7 @@ from isolane.conformance.errors import ImplementationNotStartedError
 from isolane.conformance.history_files import OUTPUT, HistoryWriter
 from isolane.fixtures.implementations.descriptor import Descriptor
 from isolane.fixtures.implementations.rendering import WorldView, argv, write_configuration
-from isolane.fixtures.processes import CommandNotStartedError, Process
+from isolane.fixtures.processes import CommandNotStartedError, Process, free_ports
 
 
 class Members:
@@ -21,6 +21,7 @@ class Members:
         """Prepare members of `descriptor` for the world that `view` shows; files go to `folder`."""
         self._descriptor, self._view, self._folder, self._events = descriptor, view, folder, events
         self._running: dict[int, Process] = {}
+        self._ports: dict[int, int] = {}  # where each member serves its metrics, as long as there are any
 
     @property
     def group(self) -> str:
@@ -32,6 +33,11 @@ class Members:
         """Process ids of the members that run, by member number."""
         return {number: process.pid for number, process in list(self._running.items()) if process.alive}
 
+    def metrics_url(self, number: int = 0) -> str | None:
+        """Where a member that was started has its metrics, or None if the descriptor knows of none."""
+        metrics = self._descriptor.metrics
+        return None if metrics is None else metrics.url.replace("{port}", str(self._ports[number]))
+
     def start(self, number: int = 0) -> None:
         """Start one member.
 
@@ -40,7 +46,11 @@ class Members:
             DescriptorError: Its template or command line is wrong.
         """
         run = self._descriptor.run
-        config = write_configuration(self._descriptor, self._view, member=number, workdir=self._folder)
+        if self._descriptor.metrics is not None and number not in self._ports:
+            (self._ports[number],) = free_ports(1)
+        config = write_configuration(
+            self._descriptor, self._view, member=number, workdir=self._folder, metrics_port=self._ports.get(number)
+        )
         command = argv(
             run.start,
             {

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isolane.fixtures.implementations.descriptor import Wrong, find
+from isolane.fixtures.implementations.rendering import TenantView, WorldView, write_configuration
 from isolane.reference.config import Config, ConfigError
+
+WORLD = WorldView(
+    brokers="127.0.0.1:9092",
+    group_id="g",
+    topic_pattern="^managed_otlp[.].+$",
+    tenants=(TenantView("a", ("managed_otlp.logs.a",), r"^managed_otlp\.logs\.a$", "http://127.0.0.1:9201"),),
+)
 
 TENANTS = """
 tenants:
@@ -229,6 +238,21 @@ def test_mistake_is_named_with_field_value_and_rule(tmp_path: Path, text: str, l
 def test_mistake_in_tenants_is_named(tmp_path: Path, tenants: str, line: str) -> None:
     """Mistakes in what tenants own and where they are delivered are refused before anything is read."""
     assert complaints(tmp_path, f"tenants: {tenants}") == [line]
+
+
+WRONG = [
+    (name, wrong)
+    for name in ("reference", "reference-shared-loop", "reference-partition-workers")
+    for wrong in find(name).config.wrong
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=lambda value: value if isinstance(value, str) else value.names)
+def test_samples_of_the_descriptor_are_refused(tmp_path: Path, name: str, wrong: Wrong) -> None:
+    """OPS-2: each wrong configuration that the descriptor lists is refused, by a line that names what is wrong."""
+    path = write_configuration(find(name), WORLD, member=0, workdir=tmp_path, wrong=wrong)
+    with pytest.raises(ConfigError, match=re.escape(wrong.names)):
+        Config.load(path)
 
 
 def test_every_mistake_is_listed(tmp_path: Path) -> None:
