@@ -107,13 +107,17 @@ def _regrowth(history: History) -> list[Finding]:
 
 
 def is_spell(history: History, fault: Fault) -> bool:
-    """Return whether everything that was decided during the fault was refused, and enough of it."""
+    """Return whether everything was refused from the first refusal in the fault to the last, and enough of it.
+
+    What came at its very edges may have met the cluster as it was before, or after.
+    """
     samples = [
         caps.sample_of(attempt, slots.seconds(history, "slow_after", 2.0))
         for attempt in cases.attempts(history, fault)
         if attempt.answered is not None
     ]
-    return len(samples) >= FEWEST_BAD and set(samples) == {Sample.REFUSED}
+    refused = [number for number, sample in enumerate(samples) if sample is Sample.REFUSED]
+    return len(refused) >= FEWEST_BAD and len(refused) == refused[-1] - refused[0] + 1
 
 
 def _regrown(history: History, spell: Fault, ceiling: int) -> Finding:

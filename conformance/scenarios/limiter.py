@@ -26,8 +26,12 @@ LATENCY = 0.2
 CEILING = 8
 """Where no ceiling is promised."""
 
-EACH = 8
-"""Records that come for each request that the ceiling lets through: with so many something always waits."""
+PARTITIONS, EACH = 6, 3
+"""Partitions for each slot of the ceiling, and records that come for each request that it lets through.
+
+A request may take all that waits of its partition. So many partitions have something again before their next turn,
+and go on having it when the load comes half a second late.
+"""
 
 FAILING = Script(status=503, when=When(every=100))
 """LIM-7: one request in a hundred fails."""
@@ -48,7 +52,9 @@ def shape(descriptor: Descriptor) -> Shape:
     """Two tenants with more partitions, and more load, than the ceiling needs."""
     ceiling = _ceiling(descriptor)
     rate = EACH * ceiling / LATENCY
-    return Shape(tuple(TenantShape(name, "sick", partitions=4 * ceiling, rate=rate) for name in (STEPS, STEADY)))
+    return Shape(
+        tuple(TenantShape(name, "sick", partitions=PARTITIONS * ceiling, rate=rate) for name in (STEPS, STEADY))
+    )
 
 
 def untried(descriptor: Descriptor) -> Collection[str]:
