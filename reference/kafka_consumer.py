@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # A fetch waits at the broker no longer than this, for it holds up the next one: of partitions resumed meanwhile.
 _FETCH_WAIT = 0.05
 # Small fetches, compressed: what a paused partition has buffered stays small, and so does what one fetch inflates to.
+# One partition may have all of it: a batch that is cut off at its end has to be fetched once more (MEM-7).
 _FETCH_BYTES = 256 * 1024
-_PARTITION_FETCH_BYTES = 64 * 1024
 _BROKER_TIMEOUT = 10.0
 _COMMIT_TIMEOUT = 2.0
 # Joining takes as long as the slowest member needs to notice; meanwhile `stop` waits.
@@ -191,7 +191,7 @@ class KafkaGroupConsumer:
             bootstrap_timeout_ms=None,
             fetch_max_wait_ms=_milliseconds(_FETCH_WAIT),
             fetch_max_bytes=_FETCH_BYTES,
-            max_partition_fetch_bytes=_PARTITION_FETCH_BYTES,
+            max_partition_fetch_bytes=_FETCH_BYTES,
             # A fetch that is returned in parts is parked when its partition is paused in between, and may stay
             # parked after the resume for as long as another partition drains. Returned whole, it never is.
             max_poll_records=sys.maxsize,
