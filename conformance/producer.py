@@ -23,6 +23,9 @@ Header = tuple[str, bytes]
 _METADATA_AGE = 0.5
 # Partitions that are added are written to as soon as that.
 
+_BATCH_BYTES = 128 * 1024
+# With less, what waits for one partition goes there in many small batches, one after the other.
+
 
 class Producer:
     """Sends records and tells where each one went. Its callbacks run on kafka-python's own I/O thread."""
@@ -40,6 +43,7 @@ class Producer:
             transactional_id=transactional_id,
             metadata_max_age_ms=round(1000 * _METADATA_AGE),
             max_request_size=16 * 1024 * 1024,
+            batch_size=_BATCH_BYTES,
             metrics_enabled=False,
         )
         if transactional_id is not None:

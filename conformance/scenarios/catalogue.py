@@ -30,6 +30,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     limiter.SCENARIO,
     memory.SCENARIO,
     memory.WIDE,
+    memory.LONG,
     crash.SCENARIO,
     outcomes.SCENARIO,
     records.SCENARIO,

@@ -40,8 +40,10 @@ def test_the_load_of_the_limiter_saturates_the_ceiling(promised: dict[str, int],
 
 def test_memory_is_tried_with_small_allowances() -> None:
     """What is promised is lowered, as far as it is not small already; what is not promised stays open."""
-    lowered = memory.adapt(promising(in_flight_bytes=8 * memory.MIB, process_bytes=9 * memory.MIB, span=7)).limits
-    assert (lowered.in_flight_bytes, lowered.process_bytes, lowered.span) == (memory.IN_FLIGHT, 9 * memory.MIB, 7)
+    lowered = memory.adapt(promising(in_flight_bytes=8 * memory.MIB, process_bytes=7 * memory.MIB, span=7)).limits
+    assert (lowered.in_flight_bytes, lowered.process_bytes, lowered.span) == (memory.IN_FLIGHT, 7 * memory.MIB, 7)
+    assert memory.adapt(promising(span=10**6)).limits.span == memory.SPAN
+    assert memory.adapt(promising(span=10**6, in_flight_records=10**4)).limits.span == 10**4
     assert memory.adapt(promising()).limits == promising().limits
     assert memory.OVERSIZED > memory.BUDGET
     assert memory.FILL > 2 * memory.BUDGET
