@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import KafkaError, TopicAlreadyExistsError
+from kafka.errors import KafkaError, NoError, TopicAlreadyExistsError
 from kafka.protocol.consumer import OffsetSpec
 
 from isolane.conformance.errors import HarnessError
@@ -24,6 +24,10 @@ _UUID_END = re.compile(r"(?<=-[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 """All but the first digits of the UUID that a coordinator appends to a member's name."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its news of every reconnection would bury a run's own output
+
+
+OFFSETS = "__consumer_offsets"
+"""The topic in which Kafka keeps what groups have committed."""
 
 
 class UnreadableError(Exception):
@@ -54,11 +58,13 @@ class Broker:
     ) -> None:
         """Create topics with their numbers of partitions; returns when every partition has a leader.
 
+        There are as many copies of each as the brokers' configuration says.
+
         One that is there already stays as it is. `configs` has the settings of those that have any of their own, by
         name.
         """
         topics = {
-            name: {"num_partitions": number, "replication_factor": 1, "configs": (configs or {}).get(name, {})}
+            name: {"num_partitions": number, "replication_factor": -1, "configs": (configs or {}).get(name, {})}
             for name, number in partitions.items()
         }
         try:
@@ -124,6 +130,47 @@ class Broker:
             for partition in topic["partitions"]
         }
 
+    def leaders(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
+        """The broker that leads each partition of these topics, by its number; -1 while there is none.
+
+        Raises:
+            UnreadableError: No broker answers now.
+        """
+        try:
+            described = self._admin.describe_topics(list(topics))
+        except KafkaError as error:
+            raise UnreadableError(repr(error)) from error
+        return {
+            (topic["name"], partition["partition_index"]): partition["leader_id"]
+            for topic in described
+            for partition in topic["partitions"]
+        }
+
+    def coordinator(self, group: str) -> int:
+        """The broker that leads a group, by its number: the leader of the partition in which its offsets are kept.
+
+        Raises:
+            UnreadableError: No broker answers now, or no group was ever led.
+        """
+        leaders = self.leaders([OFFSETS])
+        if not leaders:
+            raise UnreadableError(f"there is no topic {OFFSETS} yet")
+        return leaders[OFFSETS, _java_hash(group) % len(leaders)]
+
+    def rewind(self, group: str, topics: Iterable[str]) -> None:
+        """Set the offsets of a group that nobody is in back to the beginning of these topics.
+
+        Raises:
+            HarnessError: Kafka refuses: somebody is in the group still, say.
+        """
+        offsets = {KafkaTopicPartition(*at): OffsetSpec.EARLIEST for at in self.leaders(topics)}
+        try:
+            done = self._admin.reset_group_offsets(group, offsets)
+        except KafkaError as error:
+            raise HarnessError(f"Kafka does not set the offsets of {group} back: {error}") from error
+        if refused := {result["error"] for result in done.values()} - {NoError}:
+            raise HarnessError(f"Kafka does not set the offsets of {group} back: {refused.pop().__name__}")
+
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The end of each partition's log: the offset that the next record will get.
 
@@ -146,3 +193,11 @@ def connected(bootstrap: str) -> Iterator[Broker]:
         yield broker
     finally:
         broker.close()
+
+
+def _java_hash(text: str) -> int:
+    """Java's hash code of ASCII text without its sign: what Kafka chooses the partition of a group by."""
+    code = 0
+    for character in text:
+        code = (31 * code + ord(character)) & 0xFFFFFFFF
+    return code & 0x7FFFFFFF
