@@ -79,6 +79,17 @@ class Members:
         process.kill()
         self._tell("killed", number, process)
 
+    def freeze(self, number: int = 0) -> None:
+        """Let one member do nothing, its children neither, until it is thawed."""
+        process = self._running[number]
+        process.freeze()
+        self._tell("frozen", number, self._running[number])
+
+    def thaw(self, number: int = 0) -> None:
+        """Let a frozen member go on."""
+        self._running[number].thaw()
+        self._tell("thawed", number, self._running[number])
+
     def stop(self, number: int = 0) -> int:
         """End one member with SIGTERM, with SIGKILL after the grace that the descriptor states; its exit code."""
         process = self._running.pop(number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,8 +16,11 @@ from isolane.fixtures.services.elasticsearch_documents import Stored, block_writ
 from isolane.fixtures.services.elasticsearch_files import elasticsearch_files
 from isolane.fixtures.services.elasticsearch_probe import NotAnsweringError
 
-SPARE = 3
-"""Nodes that are started ahead: the most tenants of a world on real nodes; each takes some 300 MB."""
+Settings = Mapping[str, str]
+"""Elasticsearch's own settings of a node, by their full names."""
+
+AHEAD: Sequence[Settings] = ({},) * 3
+"""Nodes that are started ahead: as many as a world on real nodes has tenants at most; each takes some 300 MB."""
 
 ANSWERS_WITHIN = 10.0
 """Seconds that a node gets for each request of ours."""
@@ -32,13 +35,13 @@ class Nodes:
 
     described = NativeElasticsearch.described
 
-    def __init__(self, folder: Path, progress: Callable[[str], None], *, spare: int = SPARE) -> None:
+    def __init__(self, folder: Path, progress: Callable[[str], None], *, ahead: Sequence[Settings] = AHEAD) -> None:
         """Begin to start nodes; returns at once, but for the first time on a machine, when their files are fetched.
 
         Args:
             folder: Each node gets a folder in it, for its data and its log.
             progress: Called with lines for people while files are fetched.
-            spare: How many are started ahead.
+            ahead: The settings of those that are started ahead, in the order in which tenants are given them.
 
         Raises:
             FixtureError: The files cannot be had; the message says what to do.
@@ -46,9 +49,9 @@ class Nodes:
         elasticsearch_files(progress)  # here, where one thread asks for them
         self._folder, self._progress = folder, progress
         self._stack = ExitStack()
-        self._threads = ThreadPoolExecutor(max(1, spare), thread_name_prefix="node-start")
+        self._threads = ThreadPoolExecutor(max(1, len(ahead)), thread_name_prefix="node-start")
         self._count = 0
-        self._spare = deque(self._begun() for _ in range(spare))
+        self._spare = deque(map(self._begun, ahead))
         self._tenants: dict[str, NativeElasticsearch] = {}
 
     def __enter__(self) -> Self:
@@ -68,7 +71,7 @@ class Nodes:
         Raises:
             ServiceError: It does not start; the message says what to do.
         """
-        node, starting = self._spare.popleft() if self._spare else self._begun()
+        node, starting = self._spare.popleft() if self._spare else self._begun({})
         starting.result()
         self._tenants[tenant] = node
         return node.endpoint
@@ -108,8 +111,13 @@ class Nodes:
         """
         return stored(self._tenants[tenant].endpoint, timeout=ANSWERS_WITHIN)
 
-    def _begun(self) -> tuple[NativeElasticsearch, Future[None]]:
-        node = Elasticsearch.native(self._folder / f"node-{self._count}", progress=self._progress)
+    def node(self, tenant: str) -> NativeElasticsearch:
+        """A tenant's node."""
+        return self._tenants[tenant]
+
+    def _begun(self, settings: Settings) -> tuple[NativeElasticsearch, Future[None]]:
+        folder = self._folder / f"node-{self._count}"
+        node = Elasticsearch.native(folder, progress=self._progress, settings=settings)
         self._count += 1
         self._stack.push(node)
         return node, self._threads.submit(node.start)

@@ -46,6 +46,7 @@ class Services:
         clusters: The tenants' clusters.
         described: What they are, in words.
         listeners: Kafka's spare listeners, to put proxies in front of.
+        entrance: Where members begin to reach Kafka (`host:port`, or several with commas); empty for `bootstrap`.
         keep: Whether topics and clusters stay when their world ends, to be looked at.
     """
 
@@ -53,6 +54,7 @@ class Services:
     clusters: Clusters
     described: Mapping[str, str] = field(default_factory=dict)
     listeners: tuple[Listener, ...] = ()
+    entrance: str = ""
     keep: bool = False
 
 
@@ -132,7 +134,7 @@ def opened(
     counted = plan.shape.counted and bool(services.listeners)
     encoding = descriptor.input.encodings[0 if plan.shape.encoding == "first" else -1]
     view = WorldView(
-        brokers=services.listeners[0].advertised if counted else services.bootstrap,
+        brokers=services.listeners[0].advertised if counted else services.entrance or services.bootstrap,
         group_id=f"isolane-{plan.scenario}-{names.run:04x}",
         topic_pattern=rf"^managed_otlp\.[a-z]+\.[a-z0-9]+-{names.run:04x}$",
         tenants=tuple(

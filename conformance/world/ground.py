@@ -90,6 +90,14 @@ class Ground:
         """The full name of a tenant of the shape."""
         return self._tenants[tenant].name
 
+    def topics_of(self, tenant: str) -> tuple[str, ...]:
+        """The names of a tenant's topics."""
+        return tuple(self._tenants[tenant].topics.values())
+
+    def await_that(self, condition: Callable[[], bool], timeout: float, what: str) -> bool:
+        """Whether a condition of the caller's own came true within `timeout` seconds; `what` says what it is."""
+        return self._await(condition, timeout, what)
+
     def run_for(self, seconds: float) -> None:
         """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""
         self._await(lambda: False, seconds, "the end of the phase")

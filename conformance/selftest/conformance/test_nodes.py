@@ -30,7 +30,7 @@ PLAN = Plan("small", ("DEL-1", "DEL-9", "OFF-1", "OFF-2"), SHAPE, depth("smoke")
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """Two nodes that are started ahead; nothing is left of them."""
-    with Nodes(tmp_path_factory.mktemp("nodes"), print, spare=2) as started:
+    with Nodes(tmp_path_factory.mktemp("nodes"), print, ahead=({}, {})) as started:
         yield started
     assert psutil.Process().children(recursive=True) == []
 
