@@ -19,7 +19,7 @@ class Depth:
     `dead` is how long memory gets to come to rest while clusters are dead.
     """
 
-    name: DepthName
+    name: str
     control: float
     slow: float
     brief: float

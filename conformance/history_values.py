@@ -34,6 +34,8 @@ _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("load", "offered"): ("phase", "tenant", "records"),
     ("documents", ""): ("documents",),
     ("group", "owners"): ("owners",),
+    ("chaos", ""): ("number", "part"),
+    ("operator", ""): ("tenant",),
     ("topic", "created"): ("topic", "partitions"),
     ("topic", "partitions"): ("topic", "partitions"),
 }

@@ -68,7 +68,7 @@ def request(
     )
     if not made.scenarios:
         raise RequestError(_nothing_to_run(made))
-    _make(made.folder)
+    made_folder(made.folder)
     return made
 
 
@@ -111,7 +111,12 @@ def _split(values: Sequence[str]) -> list[str]:
     return [part.strip() for value in values for part in value.split(",") if part.strip()]
 
 
-def _make(folder: Path) -> None:
+def made_folder(folder: Path) -> Path:
+    """The folder for a run's evidence, made unless it is there.
+
+    Raises:
+        RequestError: It cannot be made, or is not empty.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         occupied = any(folder.iterdir())
@@ -119,3 +124,4 @@ def _make(folder: Path) -> None:
         raise RequestError(f"the folder for evidence {folder}: {error.strerror}") from error
     if occupied:
         raise RequestError(f"the folder for evidence {folder} is not empty; evidence of two runs must not mix")
+    return folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 
@@ -147,6 +147,8 @@ class RunResult:
 
     def reproduce(self, *ids: str) -> str:
         """Return the command line that runs this again; with ids, only what judges those."""
+        if self.depth == CHAOS:
+            return self._replay(ids)
         profiles, single = CATALOGUE.split(ids or self.scope)
         only = [part for name in profiles for part in ("--profile", name)]
         only += [part for identifier in single for part in ("--only", identifier)]
@@ -157,6 +159,21 @@ class RunResult:
             command += ["--services", f"elasticsearch={self.clusters}"]
         return shlex.join(command)
 
+    def _replay(self, ids: Sequence[str]) -> str:
+        """Return the command line that lives through the timelines again; with ids, those that were seen to fail."""
+        failed = {
+            finding.scenario
+            for finding in self.findings
+            if finding.requirement in ids and finding.verdict is Verdict.FAIL
+        }
+        names = [name for name in self.names if name in failed or not failed] or sorted(failed)
+        chosen = [part for name in names for part in ("--scenario", name)]
+        command = ["isolane", "chaos", "--implementation", self.implementation.descriptor, "--seed", str(self.seed)]
+        return shlex.join([*command, *chosen])
+
+
+CHAOS = "chaos"
+"""Stands where the depth would, for a run through timelines."""
 
 _ENDINGS = {
     ExitCode.CONFORMS: "conforms",

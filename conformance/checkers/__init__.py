@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from isolane.conformance.checkers import (
     backoff,
+    bites,
     budget,
     caps,
     commits,
@@ -23,6 +24,7 @@ from isolane.conformance.checkers import (
     duplicates,
     environment,
     fetching,
+    flow,
     harness,
     herd,
     idle,
@@ -57,6 +59,7 @@ CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     unowned.check,
     idle.check,
     isolation.check,
+    flow.check,
     decay.check,
     recovery.check,
     siblings.check,
@@ -88,6 +91,7 @@ CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     ownership.check,
     poison.check,
     nothing.check,
+    bites.check,
     harness.check,
 )
 """Every checker there is."""

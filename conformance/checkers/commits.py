@@ -18,6 +18,9 @@ from isolane.conformance.verdict import Figure, Finding, Verdict
 
 _HOLES = frozenset({"aborted", "superseded"})
 
+SEEN_WITHIN = 5.0
+"""Seconds within which a reading shows what an operator has set."""
+
 FEWEST_QUIET = 3
 """Partitions that must have come to rest undisturbed for the commit's delay to be judged."""
 
@@ -45,8 +48,8 @@ def slips(history: History) -> list[Slip]:
     fallen = [
         Slip(partition, at, after, before, fell=True)
         for partition, seen in history.advances.items()
-        for (_, before), (at, after) in pairwise(seen)
-        if after < before
+        for (since, before), (at, after) in pairwise(seen)
+        if after < before and not _set_back(history, since, at)
     ]
     beyond = [
         Slip(partition, seen.ended, offset, seen.ends[partition], fell=False)
@@ -55,6 +58,12 @@ def slips(history: History) -> list[Slip]:
         if offset > seen.ends.get(partition, math.inf)
     ]
     return sorted(fallen + beyond, key=lambda slip: slip.at)
+
+
+def _set_back(history: History, since: float, until: float) -> bool:
+    """Return whether an operator set offsets back between two readings."""
+    moved = (event.at for event in history.events if (event.kind, event.name) == ("operator", "offsets"))
+    return any(since - SEEN_WITHIN <= at <= until + SEEN_WITHIN for at in moved)
 
 
 def _slipped(history: History) -> Finding:

@@ -13,6 +13,8 @@ from isolane.conformance.history_values import Observation
 from isolane.conformance.tokens import ITEM_BITS, run_of, topic_of
 from isolane.conformance.verdict import Figure, Finding
 
+_LEFT = frozenset({"killed", "stopped", "exited"})
+
 FEWEST = 1
 """Items that had to be delivered again for certain: without a replay there is nothing to see."""
 
@@ -76,9 +78,10 @@ def _handovers(history: History) -> Iterator[tuple[float, Observation]]:
     for event in history.events:
         if event.kind != "process":
             continue
-        if event.name != "started":
+        if event.name in _LEFT:
             running.discard(event.detail["member"])
             alone = math.inf if running else event.at
+        if event.name != "started":
             continue
         if not running and alone < event.at:
             readings = [seen for seen in history.commits if alone <= seen.began and seen.ended <= event.at]

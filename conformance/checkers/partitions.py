@@ -55,9 +55,11 @@ def discovery_bound(history: History) -> float:
 def disturbances(history: History) -> list[float]:
     """Return the times at which members came or went, or topics changed, so that partitions change hands; sorted.
 
+    What happens in a timeline is among them: it may keep members from Kafka.
+
     The first member's start is none: nobody had any partition before.
     """
-    changes = sorted(event.at for event in history.events if event.kind in {"process", "topic"})
+    changes = sorted(event.at for event in history.events if event.kind in {"process", "topic", "operator", "chaos"})
     first = next((event.at for event in history.events if event.kind == "process"), math.inf)
     return [at for at in changes if at > first]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from isolane.conformance.depth import DEPTHS, DepthName
+from isolane.conformance.depth import DEPTHS
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.scenarios import (
     crash,
@@ -40,7 +40,7 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 
 
-def judging(ids: Collection[str], depths: Collection[DepthName] = DEPTHS) -> tuple[Scenario, ...]:
+def judging(ids: Collection[str], depths: Collection[str] = DEPTHS) -> tuple[Scenario, ...]:
     """The scenarios of any of these depths that declare to judge any of these requirements.
 
     Of a profile all of which is asked for, those are enough that are for it.

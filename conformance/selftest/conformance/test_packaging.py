@@ -21,7 +21,7 @@ def test_every_package_is_listed(project: dict[str, Any]) -> None:
     """The list names each package: setuptools finds none by itself below a mapped folder."""
     found = {
         ".".join(("isolane", *init.parent.relative_to(ROOT).parts))
-        for top in ("reference", "fixtures", "conformance")
+        for top in ("reference", "fixtures", "conformance", "chaos")
         for init in (ROOT / top).glob("**/__init__.py")
     }
     assert set(project["tool"]["setuptools"]["packages"]) == found
@@ -32,7 +32,7 @@ def test_every_data_file_is_listed(project: dict[str, Any]) -> None:
     patterns = [each for group in project["tool"]["setuptools"]["package-data"].values() for each in group]
     data = [
         path
-        for top in ("reference", "fixtures", "conformance")
+        for top in ("reference", "fixtures", "conformance", "chaos")
         for path in (ROOT / top).glob("**/*")
         if path.is_file() and path.suffix not in {".py", ".pyc", ".md"} and "__pycache__" not in path.parts
     ]

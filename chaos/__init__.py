@@ -1,0 +1,1 @@
+"""Chaos: real Kafka, real Elasticsearch nodes, Toxiproxy between, and everything that goes wrong between them."""

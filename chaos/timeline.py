@@ -1,0 +1,209 @@
+"""Timelines: what a run lives through, as a value that is read from TOML, printed as TOML, and run again."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from isolane.chaos.happenings import KAFKA, KINDS, Anything, Happening, Lasting, Network, NewTopic, Partitions, Swallow
+from isolane.conformance.producer import Codec
+from isolane.conformance.requirements import CATALOGUE
+from isolane.fixtures.errors import FixtureError
+
+FOLDER = Path(__file__).parent / "timelines"
+"""Where the fixed set lies."""
+
+_NAME = r"^[a-z][a-z0-9]*$"
+
+
+class TimelineError(FixtureError):
+    """A timeline cannot be had: no such name or file, or a field is wrong; the message says what is allowed."""
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Tenant(_Value):
+    """A tenant: its topics' partitions, its load in records a second, and its node's own settings by their names.
+
+    One that is `late` has no topics until they are made, by a `new_topic`.
+    """
+
+    name: Annotated[str, Field(pattern=_NAME)]
+    partitions: Annotated[int, Field(ge=1, le=100)] = 2
+    rate: Annotated[float, Field(ge=0, le=100_000)] = 20.0
+    codecs: tuple[Codec, ...] = ("none",)
+    late: bool = False
+    node: dict[str, str] = {}
+
+
+class Caught(_Value):
+    """An implementation that is wrong, and the requirements that it must fail in this timeline: proof of its worth."""
+
+    implementation: str
+    fails: tuple[str, ...]
+
+
+class Timeline(_Value):
+    """What a run lives through.
+
+    Attributes:
+        name: Its name, and that of its folder in a run's evidence.
+        title: What is lived in it, for people.
+        judges: The requirements that it declares to judge.
+        members: How many there are at first, and at the end.
+        brokers: How many brokers Kafka has: 1 or 3.
+        timing: Seconds by which the implementation is configured otherwise, by the descriptor's names.
+        tenants: The tenants, each with a node of its own.
+        faults: What happens, in order of time.
+        caught: Who fails in it, as it is known; for a test of the timeline itself.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+    title: str = ""
+    judges: tuple[str, ...] = ("DEL-1", "OFF-1")
+    members: Annotated[int, Field(ge=1, le=16)] = 1
+    brokers: Annotated[int, Field(ge=1, le=3)] = 1
+    timing: dict[str, float] = {}
+    tenants: Annotated[tuple[Tenant, ...], Field(alias="tenant", min_length=1)]
+    faults: Annotated[tuple[Anything, ...], Field(alias="fault")] = ()
+    caught: tuple[Caught, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """When the last of what happens has ended."""
+        return max((ends(fault) for fault in self.faults), default=0.0)
+
+    @field_validator("brokers")
+    @classmethod
+    def _brokers_are_odd(cls, brokers: int) -> int:
+        if brokers == 2:
+            raise ValueError("allowed: 1 and 3")
+        return brokers
+
+    @field_validator("judges")
+    @classmethod
+    def _requirements_exist(cls, judges: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [each for each in judges if each not in CATALOGUE.requirements]:
+            raise ValueError(f"no requirement {unknown[0]!r}; `isolane explain` lists them")
+        return judges
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> Self:
+        names = [tenant.name for tenant in self.tenants]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"tenant: {twice[0]!r}: there are two of that name")
+        for number, fault in enumerate(self.faults):
+            for field, value, allowed in _references(self, fault):
+                if value not in allowed:
+                    raise ValueError(f"fault.{number}.{field}: {value!r}: allowed: {', '.join(map(str, allowed))}")
+        return self
+
+    def toml(self) -> str:
+        """The timeline as a file that `load` reads."""
+        content = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        # what tells them apart is a default of each one's class
+        faults = [{"kind": fault.name, **fault.model_dump(mode="json", exclude_defaults=True)} for fault in self.faults]
+        return tomli_w.dumps({**content, "fault": faults} if faults else content, indent=2)
+
+
+def ends(fault: Happening) -> float:
+    """When it has ended, in seconds."""
+    return fault.at + (fault.seconds if isinstance(fault, Lasting) else 0.0)
+
+
+def load(path: Path) -> Timeline:
+    """Read a timeline.
+
+    Raises:
+        TimelineError: One line for each mistake: file, field, value and what is allowed.
+    """
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise TimelineError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TimelineError(f"{path}: not TOML: {error}") from error
+    try:
+        return Timeline.model_validate(raw)
+    except ValidationError as error:
+        raise TimelineError("\n".join(f"{path}: {line}" for line in _mistakes(error))) from None
+
+
+def packaged() -> dict[str, Path]:
+    """The timelines of the fixed set, by name, in the order in which they are run."""
+    return {path.stem.partition("-")[2]: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def find(name_or_path: str) -> Timeline:
+    """The timeline of the fixed set by that name, or of a path to a TOML file.
+
+    Raises:
+        TimelineError: Neither, or it is wrong.
+    """
+    known = packaged()
+    if name_or_path in known:
+        return load(known[name_or_path])
+    path = Path(name_or_path)
+    if path.suffix != ".toml":
+        raise TimelineError(
+            f"no timeline {name_or_path!r}; known are {', '.join(known)}, or give a path to a .toml file"
+        )
+    return load(path)
+
+
+def _references(timeline: Timeline, fault: Happening) -> Iterator[tuple[str, Any, list[Any]]]:
+    """The fields of a fault that name something of the timeline: field, value, and what there is."""
+    tenants = [tenant.name for tenant in timeline.tenants]
+    brokers = list(range(1, timeline.brokers + 1))
+    if isinstance(fault, Swallow):
+        yield "target", fault.target, tenants
+    elif isinstance(fault, Network):
+        places = [f"{KAFKA}:{place}" for place in (*brokers, "leader", "coordinator")]
+        yield "target", fault.target, [*tenants, KAFKA, *places]
+    if (tenant := getattr(fault, "tenant", None)) is not None:
+        yield "tenant", tenant, tenants
+    if (broker := getattr(fault, "broker", None)) is not None:
+        yield "broker", broker, brokers
+    if isinstance(fault, NewTopic):
+        yield "tenant", fault.tenant, [each.name for each in timeline.tenants if each.late]
+    if isinstance(fault, Partitions):
+        had = next((each.partitions for each in timeline.tenants if each.name == fault.tenant), 1)
+        if fault.partitions <= had:
+            yield "partitions", fault.partitions, [f"more than {had}"]
+
+
+def _mistakes(error: ValidationError) -> Iterator[str]:
+    for mistake in error.errors(include_url=False):
+        where = ".".join(str(part) for part in mistake["loc"])
+        if mistake["type"] == "missing":
+            yield f"{where}: missing"
+        elif mistake["type"] == "value_error" and not where:
+            yield mistake["msg"].removeprefix("Value error, ")
+        elif mistake["type"].startswith("union_tag"):
+            kind = mistake["input"].get("kind") if isinstance(mistake["input"], dict) else mistake["input"]
+            yield f"{where}.kind: {kind!r}: {mistake['msg'].rpartition('any of the expected tags: ')[2]}"
+        elif mistake["type"] == "extra_forbidden":
+            yield f"{where}: unknown key (allowed: {', '.join(_keys_at(mistake['loc']))})"
+        else:
+            yield f"{where}: {mistake['input']!r}: {mistake['msg'].removeprefix('Value error, ')}"
+
+
+def _keys_at(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that there are in the table of which the last part of the location is none."""
+    match location:
+        case ("tenant", *_):
+            model: type[BaseModel] = Tenant
+        case ("fault", _, kind, _):
+            model = next(each for each in KINDS if each.model_fields["kind"].default == kind)
+        case ("caught", *_):
+            model = Caught
+        case _:
+            model = Timeline
+    return [field.alias or name for name, field in model.model_fields.items()]
