@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaTopicPartition
@@ -16,6 +17,7 @@ from kafka.errors import KafkaError, NoError, TopicAlreadyExistsError
 from kafka.protocol.consumer import OffsetSpec
 
 from isolane.conformance.errors import HarnessError
+from isolane.conformance.history_values import AT_REST
 
 TopicPartition = tuple[str, int]
 """A topic's name and a partition's number."""
@@ -32,6 +34,14 @@ OFFSETS = "__consumer_offsets"
 
 class UnreadableError(Exception):
     """Something could not be read from Kafka this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A consumer group: Kafka's word for its state, and the partitions of each member by the member's name."""
+
+    state: str
+    members: Mapping[str, tuple[TopicPartition, ...]]
 
 
 class Broker:
@@ -102,16 +112,8 @@ class Broker:
             raise UnreadableError(repr(error)) from error
         return {(at.topic, at.partition): held.offset for at, held in offsets.items() if held.offset >= 0}
 
-    def members(self, group: str) -> int | None:
-        """How many members a group has that is at rest; None while it is not, or where that cannot be told."""
-        try:
-            described = self._admin.describe_groups([group])[group]
-        except KafkaError:
-            return None
-        return len(described["members"]) if described["group_state"] == "Stable" else None
-
-    def owners(self, group: str) -> dict[TopicPartition, str]:
-        """Which member of a group each partition is assigned to, where that can be told; empty while nobody has any.
+    def group(self, group: str) -> GroupDescription:
+        """What a group of the classic protocol is now; one that nobody is in, and never was, is in the state `Dead`.
 
         A member goes by its instance id, and otherwise by the id that its coordinator gave it, cut short.
 
@@ -119,16 +121,26 @@ class Broker:
             UnreadableError: The coordinator does not answer now.
         """
         try:
-            members = self._admin.describe_groups([group])[group]["members"]
+            described = self._admin.describe_groups([group])[group]
         except KafkaError as error:
             raise UnreadableError(repr(error)) from error
-        return {
-            (topic["topic"], partition): member["group_instance_id"] or _UUID_END.sub("", member["member_id"])
-            for member in members
-            if isinstance(member["member_assignment"], Mapping)
-            for topic in member["member_assignment"]["assigned_partitions"]
-            for partition in topic["partitions"]
-        }
+        return GroupDescription(
+            state=described["group_state"],
+            members={
+                each["group_instance_id"] or _UUID_END.sub("", each["member_id"]): tuple(
+                    _assigned(each["member_assignment"])
+                )
+                for each in described["members"]
+            },
+        )
+
+    def members(self, group: str) -> int | None:
+        """How many members a group has that is at rest; None while it is not, or where that cannot be told."""
+        try:
+            described = self.group(group)
+        except UnreadableError:
+            return None
+        return len(described.members) if described.state == AT_REST else None
 
     def leaders(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         """The broker that leads each partition of these topics, by its number; -1 while there is none.
@@ -183,6 +195,13 @@ class Broker:
         except KafkaError as error:
             raise UnreadableError(repr(error)) from error
         return {(at.topic, at.partition): end.offset for at, end in found.items()}
+
+
+def _assigned(assignment: object) -> Iterator[TopicPartition]:
+    """Yield the partitions of an assignment; of one in a format that is not Kafka's own nothing is known."""
+    if isinstance(assignment, Mapping):
+        for topic in assignment["assigned_partitions"]:
+            yield from ((topic["topic"], partition) for partition in topic["partitions"])
 
 
 @contextmanager

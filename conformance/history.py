@@ -26,10 +26,12 @@ from isolane.conformance.history_files import (
     EVENTS,
     FETCHED,
     FOUND,
+    GROUPS,
     META,
     OUTPUT,
     PRODUCED,
     SAMPLES,
+    SCRAPES,
     DamagedHistoryError,
     Line,
     NotAHistoryError,
@@ -45,11 +47,13 @@ from isolane.conformance.history_values import (
     Event,
     Fault,
     Fetched,
+    GroupState,
     Meta,
     Observation,
     Phase,
     Produced,
     Sample,
+    Scrape,
 )
 
 T = TypeVar("T")
@@ -74,8 +78,10 @@ class History:
     accepted: AcceptedIndex
     commits: Sequence[Observation]
     samples: Sequence[Sample]
+    scrapes: Sequence[Scrape]
     fetched: Sequence[Fetched]
     events: Sequence[Event]
+    groups: Sequence[GroupState]
     dead_letters: Sequence[DeadLetter]
     output: Sequence[str]
 
@@ -103,8 +109,10 @@ class History:
             accepted=ledger.accepted,
             commits=_each(folder / COMMITS, values.observation),
             samples=_each(folder / SAMPLES, values.sample),
+            scrapes=_each(folder / SCRAPES, values.scrape),
             fetched=_each(folder / FETCHED, values.fetched),
             events=_each(folder / EVENTS, values.event),
+            groups=_each(folder / GROUPS, values.group),
             dead_letters=_each(folder / DEAD_LETTERS, values.dead_letter),
             output=[
                 line

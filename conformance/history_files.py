@@ -17,8 +17,10 @@ COMMITS = "commits.ndjson"
 DEAD_LETTERS = "dead_letters.ndjson"
 FOUND = "found.ndjson"
 SAMPLES = "samples.ndjson"
+SCRAPES = "scrapes.ndjson"
 FETCHED = "fetched.ndjson"
 EVENTS = "events.ndjson"
+GROUPS = "groups.ndjson"
 OUTPUT = "member-*.log"
 
 Line = dict[str, Any]

@@ -25,6 +25,9 @@ Place = tuple[int, int, int]
 NOTHING_TO_DELIVER: frozenset[Kind] = frozenset({"tombstone", "empty", "aborted", "superseded", "early"})
 """The kinds that nobody owes to a cluster; some of the last three may reach one all the same."""
 
+AT_REST = "Stable"
+"""The state of a group in which no rebalance is under way."""
+
 _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("fault", ""): ("tenant",),
     ("heal", ""): ("tenant",),
@@ -33,9 +36,10 @@ _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("harness", "sampler_gap"): ("seconds",),
     ("load", "offered"): ("phase", "tenant", "records"),
     ("documents", ""): ("documents",),
-    ("group", "owners"): ("owners",),
     ("chaos", ""): ("number", "part"),
     ("operator", ""): ("tenant",),
+    ("tenants", ""): ("without", "elsewhere"),
+    ("wrong", ""): ("field", "code", "seconds", "words"),
     ("topic", "created"): ("topic", "partitions"),
     ("topic", "partitions"): ("topic", "partitions"),
 }
@@ -72,11 +76,19 @@ class DeadLetterMeta(_Frozen):
     undecodable: Literal["dead_letter", "skip", "hold"] | None = None
 
 
+class MetricsMeta(_Frozen):
+    """What samples of metrics are called, and their labels, by the suite's names for them."""
+
+    map: Mapping[str, str] = {}
+    labels: Mapping[str, str] = {}
+
+
 class Meta(_Frozen):
     """What the scenario was: the content of ``meta.json``.
 
     `bounds` are the effective ones, after the suite's caps: seconds, bytes and counts by name. `judges` are the
-    requirements that the scenario declares to judge; other checkers read its history all the same.
+    requirements that the scenario declares to judge; other checkers read its history all the same. `secrets` are the
+    credentials that the implementation was given.
     """
 
     version: Annotated[Literal[1], Field(alias="schema")]
@@ -93,6 +105,8 @@ class Meta(_Frozen):
     features: Mapping[str, bool] = {}
     judges: tuple[str, ...] = ()
     dead_letter: DeadLetterMeta = DeadLetterMeta()
+    metrics: MetricsMeta = MetricsMeta()
+    secrets: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _owners_exist(self) -> Self:
@@ -177,6 +191,28 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupState:
+    """What the consumer group was from a reading of it on, until the next one that differs.
+
+    Attributes:
+        at: When the reading ended.
+        state: Kafka's word for it; `AT_REST` is the one in which everybody has what is its own.
+        generation: How many times the group was formed anew; None where nobody may see that.
+        members: The partitions of each member, as (topic number, partition), by the name that it goes by there.
+    """
+
+    at: float
+    state: str
+    generation: int | None
+    members: Mapping[str, frozenset[tuple[int, int]]]
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no rebalance was under way."""
+        return self.state == AT_REST
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """What the operating system said of one member's process: `rss` in bytes."""
 
@@ -186,6 +222,16 @@ class Sample:
     rss: int
     threads: int
     fds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """What one member answered to a scrape of its metrics: when that began and ended, and the text."""
+
+    began: float
+    at: float
+    member: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +306,17 @@ def observation(line: Line) -> Observation:
     )
 
 
+def group(line: Line) -> GroupState:
+    """Read a line of ``groups.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
+    generation = line["generation"]
+    return GroupState(
+        at=float(line["at"]),
+        state=str(line["state"]),
+        generation=None if generation is None else int(generation),
+        members={str(member): frozenset(map(_place, owned)) for member, owned in line["members"].items()},
+    )
+
+
 def dead_letter(line: Line) -> DeadLetter:
     """Read a line of ``dead_letters.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
     place = line["topic"], line["partition"], line["offset"]
@@ -284,6 +341,11 @@ def sample(line: Line) -> Sample:
     )
 
 
+def scrape(line: Line) -> Scrape:
+    """Read a line of ``scrapes.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
+    return Scrape(float(line["began"]), float(line["at"]), str(line["member"]), str(line["text"]))
+
+
 def fetched(line: Line) -> Fetched:
     """Read a line of ``fetched.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
     return Fetched(float(line["at"]), int(line["bytes"]))
@@ -302,8 +364,9 @@ _KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def _by_partition(line: Line, name: str) -> dict[tuple[int, int], int]:
-    offsets = {}
-    for place, offset in line.get(name, {}).items():
-        topic, _, partition = place.partition("/")
-        offsets[int(topic), int(partition)] = int(offset)
-    return offsets
+    return {_place(place): int(offset) for place, offset in line.get(name, {}).items()}
+
+
+def _place(text: str) -> tuple[int, int]:
+    topic, _, partition = text.partition("/")
+    return int(topic), int(partition)

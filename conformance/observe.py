@@ -20,9 +20,6 @@ from isolane.conformance.history_files import HistoryWriter
 PERIOD = 0.1
 """Seconds between readings."""
 
-GROUP_PERIOD = 0.5
-"""Seconds between readings of who has which partition."""
-
 GAP_WORTH_TELLING = 0.5
 """Seconds that a reading may be late before the history tells it; checkers have bounds of their own."""
 
@@ -105,26 +102,6 @@ class CommitObserver:
             for (topic, partition), offset in offsets.items()
             if topic in self._topics
         }
-
-
-class GroupObserver:
-    """Reads which member has which partition; the history is told of what has changed."""
-
-    def __init__(self, broker: Broker, group: str, topics: Mapping[str, int], events: HistoryWriter) -> None:
-        """Observe `group` on `broker` (its own instance); `topics` has the numbers of the topics by name."""
-        self._broker, self._group, self._topics, self._events = broker, group, topics, events
-        self._latest: dict[TopicPartition, str] = {}
-
-    def read(self) -> None:
-        """Read once; a coordinator that does not answer now is asked again the next time."""
-        try:
-            owners = self._broker.owners(self._group)
-        except UnreadableError:
-            return
-        if owners != self._latest:
-            told = {f"{self._topics[at[0]]}/{at[1]}": who for at, who in owners.items() if at[0] in self._topics}
-            self._events.write({"at": time.monotonic(), "kind": "group", "name": "owners", "owners": told})
-            self._latest = owners
 
 
 class ProcessSampler:

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isolane.conformance import bounds
-from isolane.conformance.broker import connected
-from isolane.conformance.depth import Depth
+from isolane.conformance.broker import Broker, connected
 from isolane.conformance.history_files import (
     COMMITS,
     DEAD_LETTERS,
     EVENTS,
     FETCHED,
+    GROUPS,
     META,
     PRODUCED,
     SAMPLES,
+    SCRAPES,
     HistoryWriter,
 )
-from isolane.conformance.history_values import Meta
-from isolane.conformance.load import Load, LoadTopic
+from isolane.conformance.load import Load
 from isolane.conformance.members import Members
-from isolane.conformance.observe import GROUP_PERIOD, CommitObserver, GroupObserver, ProcessSampler, periodically
+from isolane.conformance.naming import Plan, meta_of, named, view_of
+from isolane.conformance.observe import CommitObserver, ProcessSampler, periodically
+from isolane.conformance.observe_group import GroupObserver
 from isolane.conformance.observe_letters import LetterObserver, letter_topics, source_of
+from isolane.conformance.observe_metrics import MetricsScraper
 from isolane.conformance.producer import Producers
 from isolane.conformance.progress import Progress
 from isolane.conformance.recording import Clusters, recorded
-from isolane.conformance.shape import Shape
-from isolane.conformance.world import World, WorldTenant
-from isolane.fixtures.counting_proxy import counting
+from isolane.conformance.world import World
+from isolane.fixtures.counting_proxy import Proxy, counting
 from isolane.fixtures.implementations.descriptor import Descriptor
-from isolane.fixtures.implementations.rendering import TenantView, WorldView
 from isolane.fixtures.services import Listener
+
+__all__ = ["Plan", "Services", "opened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,63 +59,6 @@ class Services:
     keep: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a world is for: a scenario's name and shape, and the ids that it declares to judge."""
-
-    scenario: str
-    judges: tuple[str, ...]
-    shape: Shape
-    depth: Depth
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """This world's own names: its number, and what tenants and topics are called in it."""
-
-    run: int
-    tenants: dict[str, WorldTenant]
-    topics: list[LoadTopic]
-
-    @property
-    def owning(self) -> tuple[WorldTenant, ...]:
-        """The tenants that the implementation is told of."""
-        return tuple(tenant for tenant in self.tenants.values() if tenant.shape.role != "nobody")
-
-    @property
-    def owners(self) -> dict[int, str]:
-        return {number: tenant.name for tenant in self.owning for number in tenant.topics}
-
-    @property
-    def settings(self) -> dict[str, Mapping[str, str]]:
-        return {name: tenant.shape.settings for tenant in self.tenants.values() for name in tenant.topics.values()}
-
-
-def _named(plan: Plan, descriptor: Descriptor, folder: Path) -> _Names:
-    run = random.Random(f"{plan.scenario} {plan.seed} {folder}").randrange(1 << 16)
-    names = _Names(run, {}, [])
-    for tenant in plan.shape.tenants:
-        full, first = f"{tenant.name}-{run:04x}", len(names.topics)
-        signals = descriptor.input.signals if tenant.signals == "all" else descriptor.input.signals[:1]
-        topics = [
-            LoadTopic(
-                f"managed_otlp.{signal}.{full}",
-                0 if tenant.late else tenant.partitions,
-                signal,
-                tenant.codecs,
-                owned=tenant.role != "nobody",
-                keyed=tenant.settings.get("cleanup.policy") == "compact",
-                padding=tenant.padding,
-            )
-            for signal in signals
-        ]
-        named = {number: topic.name for number, topic in enumerate(topics, first)}
-        names.tenants[tenant.name] = WorldTenant(tenant, full, named)
-        names.topics.extend(topics)
-    return names
-
-
 @contextmanager
 def opened(
     plan: Plan,
@@ -129,112 +73,119 @@ def opened(
     observers and load end, and topics and clusters are removed, unless services are to keep them.
     """
     folder.mkdir(parents=True)
-    names = _named(plan, descriptor, folder)
-    topics = names.topics
-    counted = plan.shape.counted and bool(services.listeners)
-    encoding = descriptor.input.encodings[0 if plan.shape.encoding == "first" else -1]
-    view = WorldView(
-        brokers=services.listeners[0].advertised if counted else services.entrance or services.bootstrap,
-        group_id=f"isolane-{plan.scenario}-{names.run:04x}",
-        topic_pattern=rf"^managed_otlp\.[a-z]+\.[a-z0-9]+-{names.run:04x}$",
-        tenants=tuple(
-            TenantView(
-                name=tenant.name,
-                topics=tuple(tenant.topics.values()),
-                topic_pattern=rf"^managed_otlp\.(logs|metrics|traces)\.{tenant.name}$",
-                endpoint=services.clusters.add(tenant.name),
-            )
-            for tenant in names.owning
-        ),
-        initial_offset=plan.shape.initial_offset,
-        encoding=encoding,
-    )
-    meta = _meta(plan, descriptor, view.group_id, names)
-    (folder / META).write_text(meta.model_dump_json(by_alias=True, indent=2) + "\n")
     with ExitStack() as stack:
-        broker = stack.enter_context(connected(services.bootstrap))
-        broker.create_topics({topic.name: topic.partitions for topic in topics if topic.partitions}, names.settings)
-        aside = letter_topics(descriptor.dead_letter, (topic.name for topic in topics))
-        if not services.keep:
-            stack.callback(broker.delete_topics, {*(topic.name for topic in topics), *aside})
-            for tenant in names.owning:
-                stack.callback(services.clusters.remove, tenant.name)
-        stack.enter_context(recorded(services.clusters, [tenant.name for tenant in names.owning], folder))
-        produced, events, commits, samples, dead_letters = (
-            stack.enter_context(HistoryWriter(folder / name))
-            for name in (PRODUCED, EVENTS, COMMITS, SAMPLES, DEAD_LETTERS)
-        )
-        load = Load(
-            Producers(services.bootstrap, transactional_id=view.group_id),
-            topics,
-            run=names.run,
-            items=descriptor.output.items_per_record,
-            encoding=encoding,
-            undecodable=descriptor.dead_letter.policy,
-            seed=plan.seed,
-            produced=produced,
-            events=events,
-        )
-        stack.callback(load.close)
-        numbers = {topic.name: number for number, topic in enumerate(topics)}
-        observer_broker = stack.enter_context(connected(services.bootstrap))
-        observer = CommitObserver(observer_broker, view.group_id, numbers, lambda: load.partitions, commits)
-        stack.enter_context(periodically("commit-observer", observer.read, events))
-        group = GroupObserver(stack.enter_context(connected(services.bootstrap)), view.group_id, numbers, events)
-        stack.enter_context(periodically("group-observer", group.read, events, period=GROUP_PERIOD))
-        source = stack.enter_context(source_of(descriptor.dead_letter, services.bootstrap, aside, folder))
-        if source is not None:
-            letters = LetterObserver(source, descriptor.dead_letter.headers, numbers, dead_letters)
-            stack.enter_context(periodically("dead-letter-observer", letters.read, events))
-        if counted:
-            address = services.listeners[0]
-            proxy = counting(address.advertised, address.address, folder / FETCHED, folder / "counting-proxy.log")
-            stack.enter_context(proxy)
-        members = Members(descriptor, view, folder, events)
-        sampler = ProcessSampler(lambda: members.pids, samples)
-        stack.enter_context(periodically("process-sampler", sampler.read, events))
-        stack.callback(members.kill_all)
-        world = World(
-            descriptor,
-            load=load,
-            members=members,
-            clusters=services.clusters,
-            commits=observer,
-            progress=Progress(load, folder, names.run, names.owners),
-            broker=broker,
-            shape=plan.shape,
-            tenants=names.tenants,
-            events=events,
-            phase_began=phase_began,
-        )
+        opening = _Opening(plan, descriptor, services, folder, stack)
+        world = opening.world(phase_began)
         yield world
         world.phase("end")
-        members.stop_all()
+        world.members.stop_all()
 
 
-def _meta(plan: Plan, descriptor: Descriptor, group: str, names: _Names) -> Meta:
-    return Meta.model_validate(
-        {
-            "schema": 1,
-            "scenario": plan.scenario,
-            "implementation": descriptor.name,
-            "depth": plan.depth.name,
-            "seed": plan.seed,
-            "run": f"{names.run:04x}",
-            "group": group,
-            "tenants": [
-                {"name": tenant.name, "role": tenant.shape.role, "topics": tuple(tenant.topics)}
-                for tenant in names.owning
-            ],
-            "topics": [
-                {"name": name, "tenant": names.owners.get(number), "partitions": tenant.shape.partitions}
-                for tenant in names.tenants.values()
-                for number, name in tenant.topics.items()
-            ],
-            "items_per_record": descriptor.output.items_per_record,
-            "bounds": bounds.effective(descriptor),
-            "features": descriptor.features,
-            "judges": plan.judges,
-            "dead_letter": {"kind": descriptor.dead_letter.kind, "undecodable": descriptor.dead_letter.policy},
-        },
-    )
+class _Opening:
+    """The parts of one world as they are put together; what is opened is closed by the stack, last opened first."""
+
+    def __init__(self, plan: Plan, descriptor: Descriptor, services: Services, folder: Path, stack: ExitStack) -> None:
+        self._plan, self._descriptor, self._services = plan, descriptor, services
+        self._folder, self._stack = folder, stack
+        self._names = named(plan, descriptor, folder)
+        self._numbers = {topic.name: number for number, topic in enumerate(self._names.topics)}
+        self._listener = services.listeners[0] if plan.shape.counted and services.listeners else None
+        self._view = view_of(
+            plan,
+            descriptor,
+            self._names,
+            brokers=self._listener.advertised if self._listener else services.entrance or services.bootstrap,
+            endpoint=services.clusters.add,
+        )
+        meta = meta_of(plan, descriptor, self._names, self._view)
+        (folder / META).write_text(meta.model_dump_json(by_alias=True, indent=2) + "\n")
+        self._aside = letter_topics(descriptor.dead_letter, self._numbers)
+
+    def world(self, phase_began: Callable[[str], None]) -> World:
+        """Open everything."""
+        broker = self._broker()
+        self._make(broker)
+        events = self._file(EVENTS)
+        load = self._load(events)
+        commits = self._observe(load, events)
+        proxy = self._put_between() if self._listener else None
+        members = Members(self._descriptor, self._view, self._folder, events)
+        self._sample(members, events)
+        self._stack.callback(members.kill_all)
+        return World(
+            self._descriptor,
+            load=load,
+            members=members,
+            clusters=self._services.clusters,
+            commits=commits,
+            progress=Progress(load, self._folder, self._names.run, self._names.owners),
+            broker=broker,
+            shape=self._plan.shape,
+            tenants=self._names.tenants,
+            events=events,
+            phase_began=phase_began,
+            proxy=proxy,
+        )
+
+    def _make(self, broker: Broker) -> None:
+        """Make topics, and let clusters keep their ledgers."""
+        topics = {topic.name: topic.partitions for topic in self._names.topics if topic.partitions}
+        broker.create_topics(topics, self._names.settings)
+        tenants = [tenant.name for tenant in self._names.owning]
+        if not self._services.keep:
+            self._stack.callback(broker.delete_topics, {*self._numbers, *self._aside})
+            for tenant in tenants:
+                self._stack.callback(self._services.clusters.remove, tenant)
+        self._stack.enter_context(recorded(self._services.clusters, tenants, self._folder))
+
+    def _load(self, events: HistoryWriter) -> Load:
+        load = Load(
+            Producers(self._services.bootstrap, transactional_id=self._view.group_id),
+            self._names.topics,
+            run=self._names.run,
+            items=self._descriptor.output.items_per_record,
+            encoding=self._view.encoding,
+            undecodable=self._descriptor.dead_letter.policy,
+            seed=self._plan.seed,
+            produced=self._file(PRODUCED),
+            events=events,
+        )
+        self._stack.callback(load.close)
+        return load
+
+    def _observe(self, load: Load, events: HistoryWriter) -> CommitObserver:
+        """Observe the group, its commits, and dead letters; each on a connection of its own."""
+        group, letters = self._view.group_id, self._descriptor.dead_letter
+        commits = CommitObserver(self._broker(), group, self._numbers, lambda: load.partitions, self._file(COMMITS))
+        self._periodically("commit-observer", commits.read, events)
+        states = GroupObserver.of(self._broker(), group, self._numbers, self._file(GROUPS))
+        self._stack.enter_context(closing(states))
+        self._periodically("group-observer", states.read, events)
+        found = self._file(DEAD_LETTERS)
+        source = self._stack.enter_context(source_of(letters, self._services.bootstrap, self._aside, self._folder))
+        if source is not None:
+            observer = LetterObserver(source, letters.headers, self._numbers, found)
+            self._periodically("dead-letter-observer", observer.read, events)
+        return commits
+
+    def _sample(self, members: Members, events: HistoryWriter) -> None:
+        """Sample the members' processes, and what they tell of themselves."""
+        self._periodically("process-sampler", ProcessSampler(lambda: members.pids, self._file(SAMPLES)).read, events)
+        if self._plan.shape.scraped and self._descriptor.metrics:
+            scraper = MetricsScraper(lambda: members.metrics_urls, self._file(SCRAPES))
+            self._periodically("metrics-scraper", scraper.read, events)
+
+    def _put_between(self) -> Proxy:
+        assert self._listener is not None
+        listener, folder = self._listener, self._folder
+        proxy = counting(listener.advertised, listener.address, folder / FETCHED, folder / "counting-proxy.log")
+        return self._stack.enter_context(proxy)
+
+    def _broker(self) -> Broker:
+        return self._stack.enter_context(connected(self._services.bootstrap))
+
+    def _file(self, name: str) -> HistoryWriter:
+        return self._stack.enter_context(HistoryWriter(self._folder / name))
+
+    def _periodically(self, name: str, read: Callable[[], None], events: HistoryWriter) -> None:
+        self._stack.enter_context(periodically(name, read, events))

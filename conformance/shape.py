@@ -48,13 +48,16 @@ class Shape:
         tenants: The tenants.
         initial_offset: Where a group that has committed nothing begins.
         encoding: Which of the encodings that the implementation names is used.
-        counted: Whether members reach Kafka through a proxy that counts what they fetch, where Kafka can have one.
+        counted: Whether members reach Kafka through a proxy that counts what they fetch, and can let Kafka be away,
+            where Kafka can have one.
+        scraped: Whether the members' own metrics are read, where they have any.
     """
 
     tenants: tuple[TenantShape, ...]
     initial_offset: Literal["earliest", "latest"] = "earliest"
     encoding: Literal["first", "last"] = "first"
     counted: bool = False
+    scraped: bool = False
 
     @property
     def rate(self) -> float:

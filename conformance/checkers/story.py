@@ -178,14 +178,14 @@ def _deaths(history: History, record: Produced) -> Iterator[_Line]:
 
 def _owners(history: History, record: Produced) -> Iterator[_Line]:
     """Tell who had the record's partition when it came, and each time that it moved meanwhile, as Kafka says."""
-    place = f"{record.topic}/{record.partition}"
+    place = record.topic, record.partition
     readings = [
-        (max(event.at, record.acked), event.detail["owners"].get(place))
-        for event in history.events
-        if (event.kind, event.name) == ("group", "owners") and event.at <= history.finished_at(record)
+        (max(state.at, record.acked), next((name for name, owned in state.members.items() if place in owned), None))
+        for state in history.groups
+        if state.at <= history.finished_at(record)
     ]
     at_first = max((number for number, (at, _) in enumerate(readings) if at <= record.acked), default=0)
-    before = ""
+    before: str | None = ""
     for at, owner in readings[at_first:]:
         if owner != before:
             yield at, f"its partition is with {owner or 'no member'}{' now' if before != '' else ''}"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from isolane.conformance.world.ground import STILL, WorldTenant
 from isolane.conformance.world.loading import ACKNOWLEDGED_WITHIN, Loading
+from isolane.conformance.world.operation import Operation
 from isolane.conformance.world.topics import Topics
 from isolane.conformance.world.waiting import Waiting
 
 __all__ = ["ACKNOWLEDGED_WITHIN", "STILL", "World", "WorldTenant"]
 
 
-class World(Waiting, Loading, Topics):
+class World(Waiting, Loading, Topics, Operation):
     """One living scenario; `opening.opened` makes it."""

@@ -18,6 +18,7 @@ from isolane.conformance.observe import PERIOD, CommitObserver
 from isolane.conformance.progress import Progress
 from isolane.conformance.recording import Clusters
 from isolane.conformance.shape import Shape, TenantShape
+from isolane.fixtures.counting_proxy import Proxy
 from isolane.fixtures.implementations.descriptor import Descriptor
 
 STILL = 10.0
@@ -50,6 +51,7 @@ class Ground:
         tenants: Mapping[str, WorldTenant],
         events: HistoryWriter,
         phase_began: Callable[[str], None],
+        proxy: Proxy | None = None,
     ) -> None:
         """Put the parts together; they belong to whoever made them."""
         self.descriptor = descriptor
@@ -61,6 +63,7 @@ class Ground:
         self.scale = 1.0  # of the shape's rates, since the load was begun
         self._given_up: set[int] = set()
         self._phase_began = phase_began
+        self._proxy = proxy
 
     def tell(self, kind: str, name: str, **detail: Any) -> None:  # noqa: ANN401 - what JSON can say
         """Write an event to the history."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 from isolane.conformance.errors import NoTrafficError
 from isolane.conformance.load import Draft
@@ -20,10 +21,11 @@ KNOCK = 0.5
 class Waiting(Behaviour):
     """Waits until something is so, and says whether it was in time."""
 
-    def await_ready(self, timeout: float) -> None:
+    def await_ready(self, timeout: float, *, without: Collection[str] = ()) -> None:
         """Start of traffic: a canary through each partition. Works for every group protocol.
 
-        One that was committed past was read, too: that it is lost is for the checkers to say.
+        One that was committed past was read, too: that it is lost is for the checkers to say. Tenants `without` are not
+        waited for.
 
         Raises:
             ImplementationNotStartedError: The member ended before the canaries came through.
@@ -32,8 +34,13 @@ class Waiting(Behaviour):
         self.phase("ready")
         self.load.canaries()
         sent = self.load.settle(ACKNOWLEDGED_WITHIN)
-        through = self._await(lambda: all(map(self._is_passed, self._missing())), timeout, "canaries", alive=True)
-        self._given_up |= self._progress.outstanding.keys()
+        later = {topic for tenant in without for topic in self._tenants[tenant].topics}
+
+        def come() -> bool:
+            return all(topic_of(record) in later or self._is_passed(record) for record in self._missing())
+
+        through = self._await(come, timeout, "canaries", alive=True)
+        self._given_up |= {record for record in self._progress.outstanding if topic_of(record) not in later}
         if not through:
             came = sent - len(self._progress.outstanding)
             raise NoTrafficError(
@@ -79,6 +86,12 @@ class Waiting(Behaviour):
         """Whether the group was at rest with so many members within `timeout` seconds, as far as Kafka tells."""
         return self._await(
             lambda: self._broker.members(self.members.group) == count, timeout, f"{count} members in the group"
+        )
+
+    def await_unrest(self, timeout: float) -> bool:
+        """Whether within `timeout` seconds the group was not at rest, as far as Kafka tells."""
+        return self._await(
+            lambda: self._broker.members(self.members.group) is None, timeout, "a rebalance of the group"
         )
 
     def await_requests(self, tenant: str, count: int, timeout: float) -> bool:

@@ -17,6 +17,11 @@ from isolane.conformance.tokens import Token
 RUN = 0x1234
 Line = dict[str, Any]
 
+_FILES = (
+    *("produced", "attempts", "commits", "dead_letters", "found"),
+    *("samples", "scrapes", "fetched", "events", "groups"),
+)
+
 
 @dataclass
 class Story:
@@ -31,6 +36,8 @@ class Story:
     samples: list[Line] = field(default_factory=list)
     fetched: list[Line] = field(default_factory=list)
     events: list[Line] = field(default_factory=list)
+    groups: list[Line] = field(default_factory=list)
+    scrapes: list[Line] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
     requests: int = 0
     offsets: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -157,11 +164,17 @@ class Story:
         """Observe committed offsets, and the ends of the logs."""
         self.commits.append({"began": at - 0.01, "ended": at, "offsets": offsets, "ends": ends or {}})
 
+    def group(
+        self, at: float, members: dict[str, list[str]], *, state: str = "Stable", generation: int | None = None
+    ) -> None:
+        """The group is seen to have these members, each with these partitions (topic/partition), from now on."""
+        self.groups.append({"at": at, "state": state, "generation": generation, "members": members})
+
     def write(self, folder: Path) -> Path:
         """Write the files of the history; the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "meta.json").write_text(json.dumps(self.meta))
-        for name in ("produced", "attempts", "commits", "dead_letters", "found", "samples", "fetched", "events"):
+        for name in _FILES:
             lines: list[Line] = getattr(self, name)
             if name in {"attempts", "events"}:
                 lines = sorted(lines, key=lambda line: float(line["at"]))

@@ -150,8 +150,8 @@ def test_who_has_which_partition_is_told(instance: str | None, kafka: Kafka, bro
         name, bootstrap_servers=kafka.bootstrap, group_id=name, client_id="a", group_instance_id=instance
     )
     with closing(consumer):
-        assert until(lambda: consumer.poll(10) is not None and set(owners(broker, name)) == {(name, 0), (name, 1)})
-        assert all(re.fullmatch(instance or "a-[0-9a-f]{8}", owner) for owner in owners(broker, name).values())
+        assert until(lambda: consumer.poll(10) is not None and set(owned(broker, name)) == {(name, 0), (name, 1)})
+        assert all(re.fullmatch(instance or "a-[0-9a-f]{8}", owner) for owner in broker.group(name).members)
 
 
 def test_deleting_topics_passes_over_those_that_do_not_exist(broker: Broker, topic: str) -> None:
@@ -164,9 +164,9 @@ def _existing(broker: Broker, topic: str) -> set[tuple[str, int]]:
     return {(topic, 0)} if topic in broker._admin.list_topics() else set()
 
 
-def owners(broker: Broker, group: str) -> dict[tuple[str, int], str]:
-    """Who has which partition; nothing while the group has no coordinator yet."""
+def owned(broker: Broker, group: str) -> list[tuple[str, int]]:
+    """The partitions that anybody has; none while the group has no coordinator yet."""
     try:
-        return broker.owners(group)
+        return [place for places in broker.group(group).members.values() for place in places]
     except UnreadableError:
-        return {}
+        return []

@@ -135,7 +135,7 @@ def test_a_story_says_who_had_the_partition_and_when_it_moved(tmp_path: Path) ->
     made = builders.story()
     token = made.produce("h0", 9.998)
     for at, owner in ((5, "one"), (8, "two"), (11, None), (12, "three"), (13, "three"), (30, "four")):
-        made.event(at, "group", "owners", owners={"1/0": owner} if owner else {"2/0": "one"})
+        made.group(at, {owner: ["1/0"]} if owner else {"one": ["2/0"]})
     made.attempt("h0", [token], 20)
     history = made.load(tmp_path)
     assert [line for line in story(history, history.produced[0]) if "partition" in line] == [
@@ -149,7 +149,7 @@ def test_who_had_a_partition_may_be_seen_first_after_the_record(tmp_path: Path) 
     """Where the group was not there yet when it came."""
     made = builders.story()
     made.produce("h0", 9.998)
-    made.event(11, "group", "owners", owners={"1/0": "one"})
+    made.group(11, {"one": ["1/0"]})
     history = made.load(tmp_path)
     assert "   +1.000 s  its partition is with one" in story(history, history.produced[0])
 

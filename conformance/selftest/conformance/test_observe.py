@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any, cast
 
-from isolane.conformance.broker import UnreadableError
-from isolane.conformance.observe import CommitObserver, GroupObserver
+from isolane.conformance.observe import CommitObserver
 
 
 class Committed:
@@ -44,30 +42,3 @@ def test_a_committed_offset_is_in_the_history_before_anybody_goes_by_it() -> Non
     assert (line["offsets"], line["ends"]) == ({"7/0": 3}, {"7/0": 5})
     assert known_then == {}
     assert lines.observer.latest == {("t", 0): 3}
-
-
-class Owned:
-    """A broker whose group answers as it is told, one answer a reading; None: not at all."""
-
-    def __init__(self, *answers: dict[tuple[str, int], str] | None) -> None:
-        """Remember the answers."""
-        self._answers = list(answers)
-
-    def owners(self, _group: str) -> dict[tuple[str, int], str]:
-        """The next answer."""
-        answer = self._answers.pop(0)
-        if answer is None:
-            raise UnreadableError("no coordinator")
-        return answer
-
-
-def test_who_has_a_partition_is_told_when_it_changes() -> None:
-    """A reading that says the same, or could not be made, writes nothing; topics of others are left out."""
-    one, two = {("t", 0): "m0", ("other", 0): "x"}, {("t", 0): "m0", ("t", 1): "m1"}
-    written: list[Mapping[str, Any]] = []
-    lines = SimpleNamespace(write=written.append)
-    observer = GroupObserver(cast("Any", Owned({}, one, None, one, two, {})), "g", {"t": 7}, cast("Any", lines))
-    for _ in range(6):
-        observer.read()
-    assert [line["owners"] for line in written] == [{"7/0": "m0"}, {"7/0": "m0", "7/1": "m1"}, {}]
-    assert {(line["kind"], line["name"]) for line in written} == {("group", "owners")}

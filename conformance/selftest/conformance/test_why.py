@@ -35,7 +35,7 @@ def dropping() -> Story:
     made.output = [f"2026-01-01T00:00:{number % 60} error sending queue is full" for number in lost]
     made.output.append(f"skipping {TOPIC} 0 {lost[-1]}")
     made.commit(126, {"1/0": lost[-1] + 1})
-    made.event(118, "group", "owners", owners={"1/0": "m0"})
+    made.group(118, {"m0": ["1/0"]})
     return made
 
 
