@@ -65,9 +65,9 @@ class Runtime:
         """A new lock; it is not re-entrant."""
         return threading.Lock()
 
-    def condition(self, lock: AbstractContextManager[Any] | None = None) -> Condition:
-        """A new condition on `lock`, one of this runtime, or on a lock of its own."""
-        return threading.Condition(threading.Lock() if lock is None else lock)  # type: ignore[arg-type]  # it is one
+    def condition(self) -> Condition:
+        """A new condition, on a lock of its own, which is not re-entrant."""
+        return threading.Condition(threading.Lock())
 
     def spawn(self, name: str, work: Callable[[], None]) -> Thread:
         """Start a thread that does `work`; an exception that leaves `work` is a crash.
