@@ -1,0 +1,1 @@
+"""The reference's own code, whole, under a deterministic scheduler with virtual time."""
