@@ -1,0 +1,111 @@
+"""The size of a simulated world, and the configuration of the processes in it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from isolane.conformance.simulation.assignment import Protocol
+from isolane.fixtures.payloads import value
+from isolane.reference.config import Config, Mode
+from isolane.reference.consumer import TopicPartition
+
+
+class Settings(NamedTuple):
+    """A world.
+
+    Attributes:
+        tenants: How many there are.
+        partitions: Of each tenant's topic.
+        members: How many processes there are at the begin.
+        protocol: How partitions move between them.
+        mode: How they process partitions.
+        workers: Sending workers of each.
+        travel: Seconds that a request, and a reply, is under way.
+    """
+
+    tenants: int = 2
+    partitions: int = 2
+    members: int = 1
+    protocol: Protocol = "cooperative"
+    mode: Mode = "isolated"
+    workers: int = 4
+    travel: float = 0.002
+
+    @property
+    def names(self) -> list[str]:
+        """The tenants' names."""
+        return [f"t{number}" for number in range(self.tenants)]
+
+    @property
+    def config(self) -> Config:
+        """The configuration of each process."""
+        return _config(self.tenants, self.mode, self.workers)
+
+
+def topic_of(tenant: str) -> str:
+    """Return the name of a tenant's topic."""
+    return f"managed_otlp.logs.{tenant}"
+
+
+def places_of(tenant: str, partitions: int) -> list[TopicPartition]:
+    """Return the partitions of a tenant's topic."""
+    return [TopicPartition(topic_of(tenant), number) for number in range(partitions)]
+
+
+class Payload(NamedTuple):
+    """A record's value, and how many items of it are to be delivered or dead-lettered."""
+
+    value: bytes | None
+    items: int
+
+
+def _logs(items: int, padding: int = 0) -> Payload:
+    return Payload(value("otlp_proto", "logs", ["x"] * items, padding=padding), items)
+
+
+PAYLOADS = {
+    "one item": _logs(1),
+    "three items": _logs(3),
+    "large": _logs(1, padding=6000),
+    "nothing": Payload(None, 0),
+    "broken": Payload(b"\xff\xff\xff", 1),
+}
+"""What is produced: made once, for what it says is of no consequence."""
+
+POLL_BYTES = 50 * 7000
+"""What a poll may bring, decoded, at most."""
+
+
+@lru_cache(maxsize=64)
+def _config(tenants: int, mode: Mode, workers: int) -> Config:
+    return Config.parse(
+        {
+            "kafka": {
+                "partition_processing": {
+                    "mode": mode,
+                    "max_in_flight": {"records": 3, "bytes": "2KiB"},
+                    "max_span": 6,
+                },
+                "autocommit": {"interval": "40ms"},
+                "revoke_grace": "60ms",
+                "session_timeout": "400ms",
+                "heartbeat_interval": "100ms",
+                "max_poll_interval": "1s",
+                "metadata_max_age": "200ms",
+            },
+            "sending_queue": {"num_consumers": workers, "queue_size": 2},
+            "flush": {"max_bytes": "1KiB"},
+            "request": {"timeout": "400ms"},
+            "retry": {"initial_interval": "10ms", "max_interval": "80ms"},
+            "limiter": {"ceiling": workers // 2, "slow_after": "80ms", "probation_slots": workers // 2},
+            "memory": {"budget": "8KiB"},
+            "tenants": {
+                f"t{number}": {
+                    "topics": [topic_of(f"t{number}")],
+                    "elasticsearch": {"endpoints": [f"http://t{number}.test:9200"]},
+                }
+                for number in range(tenants)
+            },
+        }
+    )
