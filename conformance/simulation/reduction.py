@@ -1,0 +1,108 @@
+"""From a schedule that fails to the shortest one that still does, for the same reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from isolane.conformance.simulation.plan import Plan, Step
+from isolane.conformance.simulation.schedule import Schedule, pinned, run
+
+Item = TypeVar("Item")
+
+_ORDERS = 12
+"""Orders that are tried of each smaller plan: what fails in one order need not in the same order of a smaller plan."""
+
+_ATTEMPTS = 1500
+
+
+def reduced(schedule: Schedule, rule: str) -> Schedule:
+    """Return a small schedule that breaks the same rule; it takes seconds.
+
+    First what is done is made less, then the order is brought as near to the default one as it will go.
+    """
+    best = schedule
+    progress = True
+    attempts = 0
+    while progress and attempts < _ATTEMPTS:
+        progress = False
+        for plan in _smaller(best.plan):
+            attempts += 1
+            found = _failing(plan, best, rule)
+            if found is not None:
+                best = found
+                progress = True
+                break
+    best = min(_orders(best, rule), key=lambda found: len(found.deviations or ()))
+    kept = fewest(
+        best.deviations or (),
+        lambda deviations: fails(best._replace(deviations=tuple(deviations)), rule),
+    )
+    return best._replace(deviations=tuple(kept))
+
+
+def fails(schedule: Schedule, rule: str) -> bool:
+    """Whether a schedule breaks this rule first."""
+    failure = run(schedule.plan, schedule.choice).failure
+    return failure is not None and failure.rule == rule
+
+
+def fewest(items: Sequence[Item], still: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """Return items of which none can be left out; `still` tells whether some of them suffice (delta debugging)."""
+    kept = list(items)
+    size = len(kept)
+    while size and kept:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if still(fewer):
+                kept = fewer
+            else:
+                start += size
+        size //= 2
+    return kept
+
+
+def _failing(plan: Plan, like: Schedule, rule: str) -> Schedule | None:
+    """Return an order in which a plan fails, the one given first, then some others."""
+    return next(_orders(like._replace(plan=plan), rule, _ORDERS), None)
+
+
+def _orders(schedule: Schedule, rule: str, number: int = 3 * _ORDERS) -> Iterator[Schedule]:
+    plan = schedule.plan
+    candidates = [schedule, Schedule(plan, ()), *(Schedule(plan, seed=seed) for seed in range(number))]
+    return (pinned(candidate) for candidate in candidates if fails(candidate, rule))
+
+
+def _smaller(plan: Plan) -> Iterator[Plan]:
+    """Yield plans that are a little smaller, the much smaller ones first."""
+    length = len(plan.steps)
+    size = length
+    while size:
+        yield from (plan.without(slice(start, start + size)) for start in range(0, length, size))
+        size //= 2
+    if plan.stop_with is not None:
+        yield plan._replace(stop_with=None)
+    settings = plan.settings
+    for name, least in (("tenants", 1), ("partitions", 1), ("members", 1)):
+        if getattr(settings, name) > least:
+            yield plan._replace(settings=settings._replace(**{name: getattr(settings, name) - 1}))
+    for number, step in enumerate(plan.steps):
+        for simpler in _simpler(step):
+            steps = (*plan.steps[:number], simpler, *plan.steps[number + 1 :])
+            yield plan._replace(steps=steps)
+
+
+def _simpler(step: Step) -> Iterator[Step]:
+    if step.action == "produce":
+        place, kind, count, gap = step.arguments
+        assert isinstance(count, int)
+        yield from (
+            step._replace(arguments=(place, kind, fewer, gap)) for fewer in (1, count // 2) if 0 < fewer < count
+        )
+        if kind != "one item":
+            yield step._replace(arguments=(place, "one item", count, gap))
+        if gap:
+            yield step._replace(arguments=(place, kind, count, 0))
+    if step.then:
+        yield step._replace(then=0)
