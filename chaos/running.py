@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
+import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +14,19 @@ from pathlib import Path
 from rich.console import Console
 
 from isolane.chaos.performing import FILE, scenario
+from isolane.chaos.shrinking import Confirmation, shrunk
 from isolane.chaos.stage import set_up
+from isolane.chaos.tally import tallied
 from isolane.chaos.timeline import Timeline, find, packaged
 from isolane.conformance import engine
 from isolane.conformance.depth import Depth
 from isolane.conformance.engine import Request, Run
+from isolane.conformance.history_files import META
 from isolane.conformance.report import files, table
 from isolane.conformance.requests import RUNS, made_folder
 from isolane.conformance.result import CHAOS, RunResult
 from isolane.conformance.ticker import Ticker
-from isolane.conformance.verdict import Verdict
+from isolane.conformance.verdict import HARNESS, Verdict
 from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.implementations.descriptor import Descriptor
 
@@ -29,6 +34,10 @@ DEPTH = Depth(CHAOS, control=0, slow=0, brief=0, crashes=0, outage=0, moves=0, d
 """What a history says of how long the run looked: its timeline says that."""
 
 SERVICES = "services"
+SHRUNK = "shrunk.toml"
+"""The file in a failed timeline's folder that has what is left of it when it was shrunk."""
+
+_DRAWN = re.compile(r"drawn-(\d{1,12})")
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Asked:
     Attributes:
         descriptor: The implementation.
         name: The name or path by which it was asked for.
-        seed: What load is drawn from.
+        seed: What load is drawn from, and timelines where they are drawn.
         folder: Where evidence goes.
     """
 
@@ -62,38 +71,55 @@ def asked(implementation: str, *, seed: int | None, out: Path | None) -> Asked:
 
 
 def chosen(names: Sequence[str]) -> list[Timeline]:
-    """The timelines of these names or paths; the fixed set when there are none.
+    """The timelines of these names or paths, `drawn-SEED` among them; the fixed set when there are none.
 
     Raises:
         TimelineError: No such timeline, or it is wrong.
     """
-    return [find(name) for name in names or packaged()]
+    return [_found(name) for name in names or packaged()]
 
 
-def carry_out(what: Asked, timelines: Iterable[Timeline], names: Sequence[str] = ()) -> RunResult:
+def drawn_for(seed: int, minutes: float) -> Iterator[Timeline]:
+    """Timelines drawn from one seed after the other, until so many minutes have passed; one at least."""
+    deadline = time.monotonic() + 60 * minutes
+    while True:
+        yield _found(f"drawn-{seed}")
+        seed += 1
+        if time.monotonic() > deadline:
+            return
+
+
+def carry_out(
+    what: Asked, timelines: Iterable[Timeline], names: Sequence[str] = (), *, shrink: bool = False
+) -> RunResult:
     """Live through timelines, leave the reports in the folder, and show the table; blocks for a minute each.
+
+    The reports are written after each: broken off, there are those on what was lived to its end.
 
     Args:
         what: See above.
-        timelines: They are asked for one by one, each when the one before was lived.
-        names: The names or paths by which they were asked for; none for the fixed set.
+        timelines: One at least; they are asked for one by one, each when the one before was lived.
+        names: The names or paths by which they were asked for; none for the fixed set, and for those that are drawn.
+        shrink: Whether each that fails is lived again and again with less in it, until all that is left matters.
 
     Raises:
         FixtureError: The build of the implementation failed.
         ImplementationNotStartedError, DescriptorError: The implementation cannot be run.
     """
-    console = Console()
     began = time.monotonic()
+    results: list[tuple[Timeline, RunResult]] = []
     with Ticker(what.descriptor.name) as ticker:
         request = Request(what.descriptor, what.name, DEPTH, what.seed, (), what.folder, tuple(names), "native")
         request = engine.built(request, ticker.say)
-        result = merged([lived(request, timeline, ticker) for timeline in timelines], time.monotonic() - began)
-        files.write(result, what.folder)
+        for timeline in timelines:
+            results.append((timeline, lived(request, timeline, ticker)))
+            files.write(merged([each for _, each in results], time.monotonic() - began), what.folder)
+        if shrink:
+            for timeline, each in results:
+                _shrink(request, timeline, violated(each), ticker)
         ticker.rest()
-    table.show(result, console)
-    for line in replays(what, result):
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
-    console.print(f"Evidence: {what.folder}", soft_wrap=True, highlight=False)
+    result = merged([each for _, each in results], time.monotonic() - began)
+    _show(what, result)
     return result
 
 
@@ -104,10 +130,14 @@ def lived(request: Request, timeline: Timeline, ticker: Ticker) -> RunResult:
         FixtureError: A service does not start; the message says what to do.
         ImplementationNotStartedError, DescriptorError: The implementation cannot be run.
     """
-    with set_up(timeline, request.folder / SERVICES / timeline.name, ticker.say) as stage:
+    services = request.folder / SERVICES / timeline.name
+    with set_up(timeline, services, ticker.say) as stage:
         run = Run(request, stage.services, ticker.tell)
         run.live(scenario(timeline, stage, request.folder / timeline.name))
-    return run.result()
+    result = run.result()
+    if not _broken(result):
+        shutil.rmtree(services)  # the data of services that nobody has to look into: megabytes for each timeline
+    return result
 
 
 def merged(results: Sequence[RunResult], seconds: float) -> RunResult:
@@ -120,11 +150,60 @@ def merged(results: Sequence[RunResult], seconds: float) -> RunResult:
     )
 
 
-def replays(what: Asked, result: RunResult) -> list[str]:
-    """A line for each timeline that did not pass, which runs exactly that again."""
-    broken = {finding.scenario for finding in result.findings if finding.verdict is Verdict.FAIL}
-    broken |= {run.name for run in result.scenarios if run.failure}
-    return [
-        f"replay: isolane chaos --implementation {what.name} --seed {what.seed} --scenario {what.folder / name / FILE}"
-        for name in sorted(broken)
-    ]
+def violated(result: RunResult) -> frozenset[str]:
+    """The requirements that a result shows to be violated."""
+    return frozenset(
+        finding.requirement
+        for finding in result.findings
+        if finding.verdict is Verdict.FAIL and finding.requirement != HARNESS
+    )
+
+
+def _found(name: str) -> Timeline:
+    match = _DRAWN.fullmatch(name)
+    if match is None:
+        return find(name)
+    from isolane.chaos.generating import drawn  # noqa: PLC0415 - Hypothesis takes a second to import
+
+    return drawn(int(match[1]))
+
+
+def _broken(result: RunResult) -> list[str]:
+    """The timelines that failed, or were not lived to their end."""
+    failed = {finding.scenario for finding in result.findings if finding.verdict is Verdict.FAIL}
+    return sorted(failed | {run.name for run in result.scenarios if run.failure})
+
+
+def _show(what: Asked, result: RunResult) -> None:
+    console = Console(highlight=False)
+    table.show(result, console)
+    histories = (what.folder / run.folder for run in result.scenarios)
+    lines = list(tallied(folder for folder in histories if (folder / META).exists()).lines())
+    for name in _broken(result):
+        again = f"isolane chaos --implementation {what.name} --seed {what.seed} --scenario"
+        lines += [
+            f"replay: {again} {what.folder / name / file}" for file in (FILE, SHRUNK) if _is_there(what, name, file)
+        ]
+    for line in [*lines, f"Evidence: {what.folder}"]:
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def _is_there(what: Asked, name: str, file: str) -> bool:
+    return (what.folder / name / file).exists()
+
+
+def _shrink(request: Request, timeline: Timeline, failed: frozenset[str], ticker: Ticker) -> None:
+    if not failed:
+        return
+    folder = request.folder / timeline.name
+    tries = 0
+
+    def fails(tried: Timeline) -> bool:
+        nonlocal tries
+        tries += 1
+        ticker.say(f"shrinking {timeline.name}, try {tries}: {len(tried.faults)} of {len(timeline.faults)} left")
+        own = replace(request, folder=made_folder(folder / "shrinking" / str(tries)))
+        return bool(violated(lived(own, tried, ticker)) & failed)
+
+    left = shrunk(timeline, fails, Confirmation())
+    (folder / SHRUNK).write_text(left.toml(), "utf-8")

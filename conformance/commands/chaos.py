@@ -14,21 +14,34 @@ from isolane.conformance.requests import RUNS, RequestError
 @click.command(name="chaos")
 @click.option("--implementation", default="reference", show_default=True, help="A name, or the path of a descriptor.")
 @click.option("--scenario", "names", multiple=True, metavar="NAME|FILE", help="Live through these only.")
-@click.option("--seed", type=click.IntRange(0), help="What load is drawn from; chosen and reported when not given.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Draw timelines for so long.")
+@click.option("--seed", type=click.IntRange(0), help="What is drawn is drawn from; chosen and reported when not given.")
+@click.option("--shrink", is_flag=True, help="Find out what it takes for a timeline to fail; many runs of each.")
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/chaos-NAME-TIME).")
-def command(*, implementation: str, names: tuple[str, ...], seed: int | None, out: Path | None) -> int:
+def command(
+    *,
+    implementation: str,
+    names: tuple[str, ...],
+    minutes: float | None,
+    seed: int | None,
+    shrink: bool,
+    out: Path | None,
+) -> int:
     """Live through timelines of faults: real Kafka, real Elasticsearch nodes, Toxiproxy between.
 
-    Without a choice that is the fixed set. Each timeline leaves its history, the output of every process, and itself,
-    as a file that `--scenario` takes.
+    Without a choice that is the fixed set; with --minutes they are drawn at random, from the seed. Each timeline leaves
+    its history, the output of every process, and itself, as a file that --scenario takes.
 
     \b
     Exit codes: 0 conforms, 1 violates, 2 inconclusive or partial,
     3 the harness or a service failed, 4 wrong usage or nothing run.
     """
+    if names and minutes is not None:
+        raise click.UsageError("--minutes draws timelines, and --scenario names them: give one of the two")
     try:
-        timelines = running.chosen(names)
+        fixed = running.chosen(names)
         what = running.asked(implementation, seed=seed, out=out)
     except (TimelineError, RequestError) as error:
         raise click.UsageError(str(error)) from error
-    return running.carry_out(what, timelines, names).exit_code
+    timelines = fixed if minutes is None else running.drawn_for(what.seed, minutes)
+    return running.carry_out(what, timelines, names, shrink=shrink).exit_code
