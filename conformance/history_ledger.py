@@ -154,13 +154,6 @@ class AcceptedIndex:
         record = token >> ITEM_BITS
         return run_of(record) == self._run and self._owners.get(topic_of(record)) == tenant
 
-    def _accept(self, token: int, at: float) -> None:
-        record, bit = token >> ITEM_BITS, 1 << (token & 0xFFFF)
-        mask = self._masks.get(record, 0)
-        if not mask & bit:
-            self._masks[record] = mask | bit
-            self._times[record] = at
-
 
 class Ledger:
     """The exchanges at all clusters, line by line. Not synchronised: for one thread.

@@ -34,7 +34,7 @@ RECORD = 32 * 1024
 FILL = 18 * MIB
 """Bytes that are there at once when clusters die: more than any budget below."""
 
-AT_LEAST, LEAST_RATE = 36 * MIB, MIB // 2
+AT_LEAST, LEAST_RATE = 36 * MIB, MIB // 4
 """Bytes that come while they are dead, and a second: a backlog without end."""
 
 IN_FLIGHT, BUDGET, SPAN = 1 * MIB, 8 * MIB, 2_000
@@ -128,13 +128,13 @@ def wide_story(world: World, _depth: Depth) -> None:
 
 
 def long_story(world: World, depth: Depth) -> None:
-    """Warm up; be dead for long, and once more for a fifth of that; drain."""
+    """Warm up; be dead for long, and once more for a tenth of that; drain."""
     world.members.start()
     world.await_ready(timeout=world.patience)
     world.behave(HEALTHY, SLOWLY)
     _warm_up(world)
     _dead(world, depth.dead, "dead-many", MANY, EVERYBODY)
-    _dead(world, depth.dead / 5, "dead-again", MANY, EVERYBODY)
+    _dead(world, depth.dead / 10, "dead-again", MANY, EVERYBODY)
     world.drain(timeout=2 * world.patience)
 
 
