@@ -15,8 +15,8 @@ class Depth:
     """Durations in seconds of a scenario's phases.
 
     `control` and `slow` last that long; `brief` is the time for each of many kinds of faults; `crashes` says how often
-    a member is killed; `outage` is how long a cluster takes nothing at all; `moves` how often members come and go;
-    `dead` is how long memory gets to come to rest while clusters are dead.
+    a member is killed, and `kills` how often at random moments; `outage` is how long a cluster takes nothing at all;
+    `moves` how often members come and go; `dead` is how long memory gets to come to rest while clusters are dead.
     """
 
     name: str
@@ -24,15 +24,16 @@ class Depth:
     slow: float
     brief: float
     crashes: int
+    kills: int
     outage: float
     moves: int
     dead: float
 
 
 _DEPTHS: dict[DepthName, Depth] = {
-    "smoke": Depth("smoke", control=6, slow=7, brief=5, crashes=1, outage=10, moves=1, dead=8),
-    "standard": Depth("standard", control=10, slow=60, brief=7, crashes=3, outage=25, moves=3, dead=10),
-    "soak": Depth("soak", control=60, slow=600, brief=60, crashes=20, outage=660, moves=20, dead=300),
+    "smoke": Depth("smoke", control=6, slow=7, brief=5, crashes=1, kills=1, outage=10, moves=1, dead=8),
+    "standard": Depth("standard", control=10, slow=60, brief=7, crashes=3, kills=5, outage=25, moves=3, dead=10),
+    "soak": Depth("soak", control=60, slow=600, brief=60, crashes=20, kills=200, outage=660, moves=20, dead=300),
 }
 
 

@@ -8,11 +8,12 @@ the scenario was. Verdicts are functions of it, so a stored run can be judged ag
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -189,8 +190,9 @@ class History:
 
     def committed_past(self, record: Produced) -> float:
         """Return when a committed offset beyond the record was first seen; infinity when none ever was."""
-        place = record.topic, record.partition
-        return next((at for at, offset in self.advances.get(place, ()) if offset > record.offset), math.inf)
+        times, highest = self._highest.get((record.topic, record.partition), ((), ()))
+        first = bisect_right(highest, record.offset)
+        return times[first] if first < len(times) else math.inf
 
     @cached_property
     def by_tenant(self) -> Mapping[str, Sequence[Produced]]:
@@ -263,6 +265,14 @@ class History:
         """Return the name of the topic with this number."""
         topics = self.meta.topics
         return topics[number].name if number < len(topics) else f"topic {number}"
+
+    @cached_property
+    def _highest(self) -> Mapping[tuple[int, int], tuple[Sequence[float], Sequence[int]]]:
+        """When committed offsets were first seen, and the highest that were seen until then."""
+        return {
+            place: ([at for at, _ in seen], list(accumulate((offset for _, offset in seen), max)))
+            for place, seen in self.advances.items()
+        }
 
     @cached_property
     def _by_key(self) -> dict[int, Produced]:

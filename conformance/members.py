@@ -100,10 +100,12 @@ class Members:
                 self._tell("reloaded", number, process, kind="signal")
 
     def kill(self, number: int = 0) -> None:
-        """End one member with SIGKILL, its children too."""
-        process = self._running.pop(number)
-        process.kill()
-        self._tell("killed", number, process)
+        """End one member with SIGKILL, its children too; one that has just ended by itself is told as that."""
+        self.ended()
+        process = self._running.pop(number, None)
+        if process is not None:
+            process.kill()
+            self._tell("killed", number, process)
 
     def freeze(self, number: int = 0) -> None:
         """Let one member do nothing, its children neither, until it is thawed."""

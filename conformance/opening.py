@@ -124,6 +124,7 @@ class _Opening:
             tenants=self._names.tenants,
             events=events,
             phase_began=phase_began,
+            seed=self._plan.seed,
             proxy=proxy,
         )
 

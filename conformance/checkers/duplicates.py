@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,6 +51,7 @@ def check(history: History) -> list[Finding]:
         "of those, after a lost reply": Figure(sum(_is_lost(repeat.before) for repeat in repeats)),
         "of those, after a crash or rebalance": Figure(len(caused)),
         "of those, although a commit was past them before": Figure(len(excess), "", "= 0"),
+        "items accepted and not committed when a member went, each time": Figure(_exposed(history, changes)),
     }
     if excess:
         first = excess[0].record
@@ -73,6 +74,22 @@ def _changes(history: History) -> list[float]:
     """Return the disturbances before the end."""
     end = next((event.at for event in history.events if (event.kind, event.name) == ("phase", "end")), math.inf)
     return [at for at in disturbances(history) if at < end]
+
+
+def _exposed(history: History, changes: Sequence[float]) -> int:
+    """Return how many items were accepted, and no observed commit past them, whenever a member went; for people."""
+    gone = sorted(
+        event.at
+        for event in history.events
+        if event.kind == "process" and event.name != "started" and event.at <= changes[-1]
+    )
+    exposed = 0
+    for token, sendings in history.sendings.items():
+        accepted = next((each.attempt.answered for each in sendings if is_accepted(each.status)), None)
+        record = history.find(token >> ITEM_BITS)
+        if accepted is not None and record is not None:
+            exposed += max(0, bisect_left(gone, history.committed_past(record)) - bisect_left(gone, accepted))
+    return exposed
 
 
 def _repeats(history: History) -> Iterator[Repeat]:

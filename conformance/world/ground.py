@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -52,8 +53,10 @@ class Ground:
         events: HistoryWriter,
         phase_began: Callable[[str], None],
         proxy: Proxy | None = None,
+        seed: int = 0,
     ) -> None:
-        """Put the parts together; they belong to whoever made them."""
+        """Put the parts together; they belong to whoever made them. `seed` is for what a story leaves to chance."""
+        self.random = random.Random(seed)
         self.descriptor = descriptor
         self.load, self.members = load, members
         self._clusters, self._commits, self._progress = clusters, commits, progress

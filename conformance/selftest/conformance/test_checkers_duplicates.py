@@ -37,6 +37,7 @@ def test_what_was_not_committed_may_be_delivered_again(tmp_path: Path) -> None:
     assert finding.verdict is Verdict.PASS
     assert finding.figures["items accepted again"].value == 5
     assert finding.figures["crashes and rebalances"].value == 2
+    assert finding.figures["items accepted and not committed when a member went, each time"].value == 5
 
 
 def test_what_was_committed_is_delivered_again_without_need(tmp_path: Path) -> None:

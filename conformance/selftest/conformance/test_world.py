@@ -85,6 +85,7 @@ def test_a_member_that_ends_by_itself_is_told(running: Services, tmp_path: Path)
         world.load_within(1000)
         world.run_for(0.5)
         assert not world.drain(timeout=0.5)
+        world.members.kill()
     exits = [event for event in History.load(folder).events if event.name == "exited"]
     assert [event.detail["code"] for event in exits] == [-9]
 
