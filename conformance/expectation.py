@@ -16,24 +16,42 @@ FOLDER = Path(__file__).parent / "expected"
 
 
 class Expectation(BaseModel):
-    """Which requirements a run must pass and which it must fail; every other one must not be judged."""
+    """Which requirements a run must pass and which it must fail; every other one must not be judged.
+
+    Attributes:
+        depth: The run's depth.
+        profile: The one profile that it judges; None for all that the depth declares.
+        implementation: Who is judged.
+        exit_code: How the run must end.
+        passed: Ids of requirements.
+        failed: The same, those that are SHOULD among them.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     depth: DepthName
+    profile: str | None = None
+    implementation: str
     exit_code: int
     passed: tuple[str, ...] = Field(alias="pass")
     failed: tuple[str, ...] = Field(alias="fail")
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read an expected-verdict file.
+        """Read an expected-verdict file: ``NAME.toml``, or ``NAME.WHAT.toml`` where there is more than one of NAME.
 
         Raises:
             OSError: It cannot be read.
             ValueError: It is not TOML, or says something else.
         """
-        return cls.model_validate(tomllib.loads(path.read_text()))
+        implementation = path.name.partition(".")[0]
+        return cls.model_validate({"implementation": implementation, **tomllib.loads(path.read_text())})
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What `isolane verify` is called with for such a run."""
+        profile = ("--profile", self.profile) if self.profile else ()
+        return (self.implementation, "--depth", self.depth, *profile)
 
     def differences(self, result: RunResult) -> list[str]:
         """What the run says otherwise, a line each: expected verdicts that are missing, and others than expected."""

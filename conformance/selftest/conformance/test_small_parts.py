@@ -106,7 +106,18 @@ RESULT = RunResult(
     scenarios=(ScenarioRun("crash", "crash", ("DEL-1", "OFF-1")),),
     findings=(finding("DEL-1", Verdict.PASS), finding("OFF-1", Verdict.FAIL)),
 )
-EXPECTED = Expectation.model_validate({"depth": "smoke", "exit_code": 1, "pass": ["DEL-1"], "fail": ["OFF-1"]})
+EXPECTED = Expectation.model_validate(
+    {"implementation": "x", "depth": "smoke", "exit_code": 1, "pass": ["DEL-1"], "fail": ["OFF-1"]}
+)
+
+
+def test_an_expected_verdict_file_says_which_run_it_is_about(tmp_path: Path) -> None:
+    """Its name begins with the implementation's; there may be one for each depth and profile."""
+    smoke, deep = tmp_path / "x.toml", tmp_path / "x.delivery.toml"
+    smoke.write_text('depth = "smoke"\nexit_code = 0\npass = []\nfail = []')
+    deep.write_text('depth = "standard"\nprofile = "delivery"\nexit_code = 0\npass = []\nfail = []')
+    assert Expectation.load(smoke).arguments == ("x", "--depth", "smoke")
+    assert Expectation.load(deep).arguments == ("x", "--depth", "standard", "--profile", "delivery")
 
 
 def test_a_run_that_says_what_is_expected_has_no_differences() -> None:

@@ -15,19 +15,30 @@ from isolane.conformance.report import yaml_report
 from isolane.conformance.verdict import ExitCode
 from isolane.fixtures.processes import Process
 
-EXPECTED = sorted(FOLDER.glob("*.toml"))
+EXPECTED = {path.stem: Expectation.load(path) for path in sorted(FOLDER.glob("*.toml"))}
 
 
-@pytest.mark.verdicts
-@pytest.mark.parametrize("path", EXPECTED, ids=lambda path: path.stem)
-def test_a_run_says_what_is_expected(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.verdicts if expected.depth == "smoke" else pytest.mark.nightly)
+        for name, expected in EXPECTED.items()
+    ],
+)
+def test_a_run_says_what_is_expected(name: str, tmp_path: Path) -> None:
     """Verdicts and exit code of a run on the implementation are those of its file, compared both ways."""
-    expectation = Expectation.load(path)
     folder = tmp_path / "run"
-    code = cli.run(["verify", path.stem, "--depth", expectation.depth, "--out", str(folder)])
+    code = cli.run(["verify", *EXPECTED[name].arguments, "--out", str(folder)])
     result = yaml_report.read(folder / yaml_report.NAME)
-    assert expectation.differences(result) == []
+    assert EXPECTED[name].differences(result) == []
     assert code == result.exit_code
+
+
+@pytest.mark.nightly
+def test_two_hundred_kills_lose_nothing(tmp_path: Path) -> None:
+    """At random moments under load, while clusters answer in all ways: nothing is lost, and no commit is ahead."""
+    code = cli.run(["verify", "reference", "--depth", "soak", "--scenario", "kills", "--out", str(tmp_path / "run")])
+    assert code is ExitCode.CONFORMS
 
 
 @pytest.mark.nightly
