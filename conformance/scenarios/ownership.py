@@ -1,7 +1,8 @@
 """Ownership: partitions change hands before the first commit, and while replies are slow, in a group at `latest`.
 
 Field bugs FB-14 (what was written before the first commit, or before a partition was noticed, is jumped over), FB-08
-and FB-09 (completions and positions of a former ownership), FB-15 (a commit beyond the end of the log).
+and FB-09 (completions and positions of a former ownership), FB-10 (a batch that waits when its partition goes), and
+FB-15 (a commit beyond the end of the log).
 """
 
 from __future__ import annotations
