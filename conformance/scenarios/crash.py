@@ -43,4 +43,5 @@ SCENARIO = Scenario(
     judges=("DEL-1", "OFF-1", "TEN-2"),
     shape=shape,
     story=story,
+    depths=("smoke",),
 )

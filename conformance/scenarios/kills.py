@@ -93,6 +93,6 @@ SCENARIO = Scenario(
     judges=("DEL-1", "DEL-8", "DEL-9", "OFF-1", "OFF-2", "TEN-2"),
     shape=shape,
     story=story,
-    depths=("soak",),
+    depths=("standard", "soak"),
     adapt=adapt,
 )
