@@ -132,8 +132,8 @@ class Load:
         self._ends: dict[TopicPartition, int] = {}
         self._failure: Exception | None = None
         self._lag_told = 0.0
-        for codec in {codec for topic in topics for codec in topic.codecs}:
-            producers.of(codec)  # connected before anything is due
+        for codec in {codec for topic in topics for codec in topic.codecs}:  # connected before anything is due
+            producers.of(codec).learn(topic.name for topic in topics if topic.partitions and codec in topic.codecs)
         self._thread = threading.Thread(target=self._run_schedule, name="load", daemon=True)
         self._thread.start()
 

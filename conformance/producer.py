@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Literal, get_args
 
@@ -25,6 +27,10 @@ _METADATA_AGE = 0.5
 
 _BATCH_BYTES = 128 * 1024
 # With less, what waits for one partition goes there in many small batches, one after the other.
+
+
+_ASKING = 64
+# Topics that are asked for at once.
 
 
 class Producer:
@@ -64,6 +70,14 @@ class Producer:
         future = self._producer.send(topic, value=value, key=key, headers=list(headers), partition=partition)
         future.add_callback(lambda sent: acknowledged(sent.offset))
         future.add_errback(failed)
+
+    def learn(self, topics: Iterable[str]) -> None:
+        """Ask for the partitions of topics that there are, before anything is sent to them.
+
+        Each topic that is new to a producer waits for the next refresh of its metadata; many at once wait for the same.
+        """
+        with ThreadPoolExecutor(_ASKING, thread_name_prefix="load-metadata") as threads:
+            deque(threads.map(self._producer.partitions_for, topics), maxlen=0)
 
     def await_partitions(self, topic: str, count: int, timeout: float) -> None:
         """Wait until the producer knows that many partitions of a topic.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,11 @@ class FakeProducer:
     known: int = 99
     refuses: bool = False
     transactions: list[bool] = field(default_factory=list)
+    learned: list[str] = field(default_factory=list)
+
+    def learn(self, topics: Iterable[str]) -> None:
+        """Remember which topics it was told of."""
+        self.learned += topics
 
     def send(
         self,
@@ -135,6 +140,16 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 def nothing(_encoding: payloads.Encoding, _signal: payloads.Signal, _tokens: Sequence[str]) -> bytes | None:
     """No value."""
     return None
+
+
+def test_each_producer_learns_of_its_topics_before_anything_is_due(bench: Callable[..., Bench]) -> None:
+    """Those that exist already: the first record of a topic that is new to a producer would leave late."""
+    made = bench().producers.made
+    assert {codec: producer.learned for codec, producer in made.items()} == {
+        "none": ["owned", "compacted", "nobodys"],
+        "gzip": ["packed"],
+        "zstd": ["packed"],
+    }
 
 
 def test_records_go_round_the_partitions_with_their_codecs(bench: Callable[..., Bench]) -> None:
