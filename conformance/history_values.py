@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -116,12 +117,12 @@ class Meta(_Frozen):
                 raise ValueError(f"topic {topic.name} belongs to {topic.tenant!r}; the tenants are {sorted(names)}")
         return self
 
-    @property
+    @cached_property
     def run_number(self) -> int:
         """The run's number as tokens carry it."""
         return int(self.run, 16)
 
-    @property
+    @cached_property
     def owners(self) -> dict[int, str]:
         """The tenant of each owned topic, by the topic's number."""
         return {number: topic.tenant for number, topic in enumerate(self.topics) if topic.tenant is not None}

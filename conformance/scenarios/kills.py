@@ -28,7 +28,7 @@ RATE = 12.0
 _SOMETIMES = When(share=0.3)
 
 _ANSWERS: dict[str, Script] = {
-    "some-items": Script(items=(201, 429, 201, 503)),
+    "items": Script(items=(201, 429, 201, 503)),
     "short": Script(short_reply=2, when=_SOMETIMES),
     "pushback": Script(status=429, when=When(share=0.5)),
     "broken": Script(status=503, reset_after=1, when=_SOMETIMES),
@@ -42,7 +42,7 @@ _CONDEMNING = Script(items=(201, 201, 201, 400))
 
 _TENANTS = 10
 
-_WELL = "well-0"
+_WELL = "well0"
 
 
 def _answers(descriptor: Descriptor) -> Iterator[tuple[str, Script]]:
@@ -55,7 +55,7 @@ def _answers(descriptor: Descriptor) -> Iterator[tuple[str, Script]]:
 def shape(descriptor: Descriptor) -> Shape:
     """Ten tenants, two or three of them with clusters that are always well."""
     sick = [TenantShape(name, "sick", partitions=2, rate=RATE) for name, _ in _answers(descriptor)]
-    well = (f"well-{number}" for number in range(_TENANTS - len(sick)))
+    well = (f"well{number}" for number in range(_TENANTS - len(sick)))
     return Shape((*sick, *(TenantShape(name, "healthy", partitions=2, rate=RATE) for name in well)))
 
 
