@@ -24,10 +24,10 @@ class Depth:
     slow: float
     brief: float
     crashes: int
-    kills: int
     outage: float
     moves: int
     dead: float
+    kills: int = 0
 
 
 _DEPTHS: dict[DepthName, Depth] = {
