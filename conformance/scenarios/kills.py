@@ -19,7 +19,7 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 SESSION = 1.5
 """Seconds for which the group waits for a member that was killed, at most."""
 
-LONGEST_LIFE = 2.5
+LONGEST_LIFE = 2.0
 """Seconds that a life lasts at most once the member sends; it may end at once."""
 
 RATE = 12.0
