@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import psutil
-
 from isolane.chaos.acting import Bites, Scene, way
 from isolane.chaos.happenings import (
     KAFKA,
@@ -174,9 +172,7 @@ def _counting(scene: Scene, proxies: Sequence[Proxy]) -> Iterator[Bites]:
     def accepted() -> int:
         return sum(toxiproxy.connections(proxy.name) for proxy in proxies)
 
-    ports = {int(proxy.listen.rpartition(":")[2]) for proxy in proxies}
-    connections = psutil.Process(toxiproxy.pid).net_connections("tcp")
-    open_now = sum(each.status == psutil.CONN_ESTABLISHED and each.laddr.port in ports for each in connections)
+    open_now = toxiproxy.open_connections({int(proxy.listen.rpartition(":")[2]) for proxy in proxies})
     before = accepted()
     yield lambda: open_now + accepted() - before
 

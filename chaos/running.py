@@ -15,7 +15,7 @@ from rich.console import Console
 
 from isolane.chaos.performing import FILE, scenario
 from isolane.chaos.shrinking import Confirmation, shrunk
-from isolane.chaos.stage import set_up
+from isolane.chaos.stage import Place, set_up
 from isolane.chaos.tally import tallied
 from isolane.chaos.timeline import Timeline, find, packaged
 from isolane.conformance import engine
@@ -49,15 +49,17 @@ class Asked:
         name: The name or path by which it was asked for.
         seed: What load is drawn from, and timelines where they are drawn.
         folder: Where evidence goes.
+        place: Where services come from.
     """
 
     descriptor: Descriptor
     name: str
     seed: int
     folder: Path
+    place: Place = "native"
 
 
-def asked(implementation: str, *, seed: int | None, out: Path | None) -> Asked:
+def asked(implementation: str, *, seed: int | None, out: Path | None, place: Place = "native") -> Asked:
     """What is to be run on the implementation of that name or descriptor path; its folder is made.
 
     Raises:
@@ -67,7 +69,7 @@ def asked(implementation: str, *, seed: int | None, out: Path | None) -> Asked:
     known = descriptor.find(implementation)
     chosen = random.SystemRandom().randrange(1 << 32) if seed is None else seed
     folder = out or RUNS / f"{CHAOS}-{known.name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    return Asked(known, implementation, chosen, made_folder(folder.absolute()))
+    return Asked(known, implementation, chosen, made_folder(folder.absolute()), place)
 
 
 def chosen(names: Sequence[str]) -> list[Timeline]:
@@ -112,18 +114,18 @@ def carry_out(
         request = Request(what.descriptor, what.name, DEPTH, what.seed, (), what.folder, tuple(names), "native")
         request = engine.built(request, ticker.say)
         for timeline in timelines:
-            results.append((timeline, lived(request, timeline, ticker)))
+            results.append((timeline, lived(request, timeline, ticker, what.place)))
             files.write(merged([each for _, each in results], time.monotonic() - began), what.folder)
         if shrink:
             for timeline, each in results:
-                _shrink(request, timeline, violated(each), ticker)
+                _shrink(what, request, timeline, violated(each), ticker)
         ticker.rest()
     result = merged([each for _, each in results], time.monotonic() - began)
     _show(what, result)
     return result
 
 
-def lived(request: Request, timeline: Timeline, ticker: Ticker) -> RunResult:
+def lived(request: Request, timeline: Timeline, ticker: Ticker, place: Place = "native") -> RunResult:
     """What one timeline showed, on a stage of its own; its history stays in the request's folder.
 
     Raises:
@@ -131,7 +133,7 @@ def lived(request: Request, timeline: Timeline, ticker: Ticker) -> RunResult:
         ImplementationNotStartedError, DescriptorError: The implementation cannot be run.
     """
     services = request.folder / SERVICES / timeline.name
-    with set_up(timeline, services, ticker.say) as stage:
+    with set_up(timeline, services, ticker.say, place) as stage:
         run = Run(request, stage.services, ticker.tell)
         run.live(scenario(timeline, stage, request.folder / timeline.name))
     result = run.result()
@@ -192,7 +194,7 @@ def _is_there(what: Asked, name: str, file: str) -> bool:
     return (what.folder / name / file).exists()
 
 
-def _shrink(request: Request, timeline: Timeline, failed: frozenset[str], ticker: Ticker) -> None:
+def _shrink(what: Asked, request: Request, timeline: Timeline, failed: frozenset[str], ticker: Ticker) -> None:
     if not failed:
         return
     folder = request.folder / timeline.name
@@ -203,7 +205,7 @@ def _shrink(request: Request, timeline: Timeline, failed: frozenset[str], ticker
         tries += 1
         ticker.say(f"shrinking {timeline.name}, try {tries}: {len(tried.faults)} of {len(timeline.faults)} left")
         own = replace(request, folder=made_folder(folder / "shrinking" / str(tries)))
-        return bool(violated(lived(own, tried, ticker)) & failed)
+        return bool(violated(lived(own, tried, ticker, what.place)) & failed)
 
     left = shrunk(timeline, fails, Confirmation())
     (folder / SHRUNK).write_text(left.toml(), "utf-8")

@@ -22,6 +22,9 @@ Settings = Mapping[str, str]
 AHEAD: Sequence[Settings] = ({},) * 3
 """Nodes that are started ahead: as many as a world on real nodes has tenants at most; each takes some 300 MB."""
 
+Make = Callable[[Path, Settings], Elasticsearch]
+"""Makes a node that is not started."""
+
 ANSWERS_WITHIN = 10.0
 """Seconds that a node gets for each request of ours."""
 
@@ -35,24 +38,34 @@ class Nodes:
 
     described = NativeElasticsearch.described
 
-    def __init__(self, folder: Path, progress: Callable[[str], None], *, ahead: Sequence[Settings] = AHEAD) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        progress: Callable[[str], None],
+        *,
+        ahead: Sequence[Settings] = AHEAD,
+        make: Make | None = None,
+    ) -> None:
         """Begin to start nodes; returns at once, but for the first time on a machine, when their files are fetched.
 
         Args:
             folder: Each node gets a folder in it, for its data and its log.
             progress: Called with lines for people while files are fetched.
             ahead: The settings of those that are started ahead, in the order in which tenants are given them.
+            make: Makes one, not started, from the folder that it may have and its settings; native ones when not given.
 
         Raises:
             FixtureError: The files cannot be had; the message says what to do.
         """
-        elasticsearch_files(progress)  # here, where one thread asks for them
-        self._folder, self._progress = folder, progress
+        if make is None:
+            elasticsearch_files(progress)  # here, where one thread asks for them
+        self._folder = folder
+        self._make = make or (lambda own, given: Elasticsearch.native(own, progress=progress, settings=given))
         self._stack = ExitStack()
         self._threads = ThreadPoolExecutor(max(1, len(ahead)), thread_name_prefix="node-start")
         self._count = 0
         self._spare = deque(map(self._begun, ahead))
-        self._tenants: dict[str, NativeElasticsearch] = {}
+        self._tenants: dict[str, Elasticsearch] = {}
 
     def __enter__(self) -> Self:
         """Return the nodes themselves."""
@@ -111,13 +124,13 @@ class Nodes:
         """
         return stored(self._tenants[tenant].endpoint, timeout=ANSWERS_WITHIN)
 
-    def node(self, tenant: str) -> NativeElasticsearch:
+    def node(self, tenant: str) -> Elasticsearch:
         """A tenant's node."""
         return self._tenants[tenant]
 
-    def _begun(self, settings: Settings) -> tuple[NativeElasticsearch, Future[None]]:
+    def _begun(self, settings: Settings) -> tuple[Elasticsearch, Future[None]]:
         folder = self._folder / f"node-{self._count}"
-        node = Elasticsearch.native(folder, progress=self._progress, settings=settings)
+        node = self._make(folder, settings)
         self._count += 1
         self._stack.push(node)
         return node, self._threads.submit(node.start)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from isolane.chaos import running
+from isolane.chaos.stage import PLACES, Place
 from isolane.chaos.timeline import TimelineError
 from isolane.conformance.requests import RUNS, RequestError
 
@@ -17,6 +18,7 @@ from isolane.conformance.requests import RUNS, RequestError
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Draw timelines for so long.")
 @click.option("--seed", type=click.IntRange(0), help="What is drawn is drawn from; chosen and reported when not given.")
 @click.option("--shrink", is_flag=True, help="Find out what it takes for a timeline to fail; many runs of each.")
+@click.option("--services", "place", type=click.Choice(PLACES), default="native", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/chaos-NAME-TIME).")
 def command(
     *,
@@ -25,6 +27,7 @@ def command(
     minutes: float | None,
     seed: int | None,
     shrink: bool,
+    place: Place,
     out: Path | None,
 ) -> int:
     """Live through timelines of faults: real Kafka, real Elasticsearch nodes, Toxiproxy between.
@@ -40,7 +43,7 @@ def command(
         raise click.UsageError("--minutes draws timelines, and --scenario names them: give one of the two")
     try:
         fixed = running.chosen(names)
-        what = running.asked(implementation, seed=seed, out=out)
+        what = running.asked(implementation, seed=seed, out=out, place=place)
     except (TimelineError, RequestError) as error:
         raise click.UsageError(str(error)) from error
     timelines = fixed if minutes is None else running.drawn_for(what.seed, minutes)

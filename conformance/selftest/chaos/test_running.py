@@ -12,6 +12,7 @@ from isolane.chaos.timeline import TimelineError
 from isolane.conformance import cli
 from isolane.conformance.selftest.conformance.results import FAILED, result
 from isolane.conformance.verdict import ExitCode
+from isolane.fixtures.processes import free_ports
 
 REFUSED = [
     (["--scenario", "networks"], "no timeline 'networks'; known are network, nodes"),
@@ -33,6 +34,16 @@ def test_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "old").touch()
     assert cli.run(["chaos", "--out", str(tmp_path)]) == ExitCode.WRONG_USAGE
     assert "is not empty" in capsys.readouterr().err
+
+
+def test_containers_without_an_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no container engine answers, that is told with the ways out; nothing was judged."""
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{free_ports(1)[0]}")
+    arguments = ["--services", "containers", "--scenario", "operator", "--out", str(tmp_path / "run")]
+    assert cli.run(["chaos", *arguments]) == ExitCode.HARNESS_FAILED
+    assert "needs a container engine" in capsys.readouterr().err
 
 
 def test_drawn_timelines_have_names_that_draw_them_again() -> None:
