@@ -32,6 +32,9 @@ FEWEST = 20
 STEADY = 0.5
 """The share that the worst window of a control must reach to be a measure for anything."""
 
+CONTROL_LAG = DELAY_ALLOWANCE / 5
+"""Seconds by which the control's load may leave late: that widens the bound for the delay."""
+
 
 class CannotJudgeError(Exception):
     """Ends the judging of a phase: the message says what is missing."""
@@ -57,6 +60,8 @@ class Reading:
         p99: The delay in seconds, from the scheduled time, that 1 % of the phase's records exceeded.
         gap: The longest time without an acceptance while records that Kafka had acknowledged were pending.
         slowest: The record of the phase that took longest.
+        late: The most seconds that the harness was late by meanwhile.
+        late_with: What that was: load lag, or a sampler gap.
     """
 
     who: str
@@ -66,6 +71,16 @@ class Reading:
     p99: float
     gap: rates.Gap
     slowest: Produced
+    late: float = 0.0
+    late_with: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A bound that was broken: how, as the end of a sentence, and by how many seconds."""
+
+    how: str
+    excess: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +115,28 @@ class Comparison:
         """The least ratio that is allowed: half a second's records may be missing, from 5 s as from a shorter phase."""
         return 1 - (1 - RATE) * WINDOW / min(WINDOW, self.fault.window.seconds)
 
-    def breaches(self) -> list[str]:
-        """Return what breaks a bound, in words."""
+    def breaches(self) -> list[Breach]:
+        """Return what breaks a bound."""
+        window, gap = self.fault.window.seconds, self.fault.gap.seconds
         found = []
         if self.ratio < self.rate_bound:
-            found.append(
-                f"its rate in the worst {self.fault.window.seconds:.3g} s fell to {self.ratio:.2f} of the control's"
-            )
+            how = f"its rate in the worst {window:.3g} s fell to {self.ratio:.2f} of the control's"
+            found.append(Breach(how, window * (self.rate_bound - self.ratio)))
         if self.fault.p99 > self.delay_bound:
-            found.append(f"its p99 delay was {_seconds(self.fault.p99)} (allowed {self.delay_bound:.2f} s)")
-        if self.fault.gap.seconds >= GAP:
-            found.append(f"it had nothing accepted for {self.fault.gap.seconds:.1f} s while records were pending")
+            how = f"its p99 delay was {_seconds(self.fault.p99)} (allowed {self.delay_bound:.2f} s)"
+            found.append(Breach(how, self.fault.p99 - self.delay_bound))
+        if gap >= GAP:
+            found.append(Breach(f"it had nothing accepted for {gap:.1f} s while records were pending", gap - GAP))
         return found
+
+    @property
+    def doubt(self) -> str | None:
+        """Why what breaks a bound may be the harness' own doing: it was late by as much; None when it was not."""
+        excess = max((breach.excess for breach in self.breaches()), default=math.inf)
+        if excess >= self.fault.late:
+            return None
+        late = f"{self.fault.late_with} of {self.fault.late:.2f} s"
+        return f"the harness was starved: {late}, and {self.fault.who} was only {excess:.2f} s beyond its bounds"
 
 
 def tenant(history: History, name: str) -> Flow:
@@ -152,6 +177,7 @@ def read(history: History, phase: Phase, flow: Flow) -> Reading | None:
         if phase.began <= record.scheduled < phase.ended
     ]
     done = rates.count(accepted, phase.began, phase.ended)
+    late, late_with = harness.lateness(history, flow.records, phase)
     return Reading(
         who=flow.who,
         rate=done / phase.seconds,
@@ -160,6 +186,8 @@ def read(history: History, phase: Phase, flow: Flow) -> Reading | None:
         p99=rates.quantile((delay for delay, _ in delays), 0.99),
         gap=rates.longest_gap(((record.acked, at) for record, at in times), phase.began, phase.ended),
         slowest=max(delays, key=lambda each: each[0])[1],
+        late=late,
+        late_with=late_with,
     )
 
 
@@ -178,11 +206,14 @@ def control_of(history: History) -> Phase:
 def compare(history: History, control: Phase, phase: Phase, flows: Sequence[Flow]) -> list[Comparison]:
     """Return what each flow felt in a phase beside what it felt in the control.
 
+    Load that leaves late adds to the delays, which count from when it was due: who holds its bounds all the same has
+    held them, and who does not is judged by how much of that it can explain (`Comparison.doubt`).
+
     Raises:
         CannotJudgeError: The harness was starved, a flow was offered too little, or the control was not steady.
     """
     for stretch in (control, phase):
-        reason = harness.starved(history, stretch)
+        reason = harness.starved(history, stretch, lag=math.inf)
         if reason is not None:
             raise CannotJudgeError(reason)
     return [_compare(history, control, phase, flow) for flow in flows]
@@ -209,7 +240,7 @@ def figures(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
 
 def broken(comparisons: Sequence[Comparison]) -> bool:
     """Return whether isolation did not hold."""
-    return bool(_breaches(comparisons)[1])
+    return bool(_broken(comparisons)[1])
 
 
 def judged(
@@ -232,9 +263,12 @@ def judged(
         more: Figures to stand after those of the comparisons.
     """
     all_figures = {**figures(comparisons), **more}
-    worst, found = _breaches(comparisons)
+    worst, found = _broken(comparisons)
     if not found:
         return Finding(requirement, history.scenario, Verdict.PASS, passed, case=case, figures=all_figures)
+    broken_by = [each for each in comparisons if each.breaches()]
+    if broken_by and all(each.doubt for each in broken_by):
+        return Finding(requirement, history.scenario, Verdict.INCONCLUSIVE, str(worst.doubt), case, all_figures)
     sentence = f"{worst.fault.who}: {'; '.join(found)}"
     return failure(history, requirement, case, sentence, worst.fault.slowest, figures=all_figures)
 
@@ -254,6 +288,11 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
             )
         readings.append(reading)
     before, during = readings
+    lag = harness.lag(flow.records, control)
+    if lag > CONTROL_LAG:
+        raise CannotJudgeError(
+            f"the harness was starved in {control.name}: load lag of {lag:.2f} s (allowed {CONTROL_LAG:g} s)"
+        )
     if before.window.share < STEADY or before.gap.seconds >= GAP:
         raise CannotJudgeError(
             f"{flow.who} was not steady in the {control.name}: in its worst {before.window.seconds:.3g} s "
@@ -263,12 +302,12 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
     return Comparison(before, during)
 
 
-def _breaches(comparisons: Sequence[Comparison]) -> tuple[Comparison, list[str]]:
+def _broken(comparisons: Sequence[Comparison]) -> tuple[Comparison, list[str]]:
     """Return the flow that fared worst, and what broke a bound, in words."""
     worst = max(comparisons, key=lambda each: (len(each.breaches()), each.fault.p99, -each.ratio))
     fairness = _fairness(comparisons)
     unfair = [f"Jain's index over all of them was {fairness:.2f}"] if fairness < FAIRNESS else []
-    return worst, worst.breaches() + unfair
+    return worst, [*(breach.how for breach in worst.breaches()), *unfair]
 
 
 def _fairness(comparisons: Sequence[Comparison]) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from isolane.conformance.checkers.rates import quantile
 from isolane.conformance.history import History
-from isolane.conformance.history_values import Phase
+from isolane.conformance.history_values import Phase, Produced
 from isolane.conformance.verdict import HARNESS, Figure, Finding, Verdict
 
 LOAD_LAG = 0.25
@@ -43,13 +44,34 @@ def check(history: History) -> list[Finding]:
     return [Finding(HARNESS, history.scenario, verdict, summary, figures=figures)]
 
 
-def starved(history: History, phase: Phase) -> str | None:
-    """Return why the harness cannot be trusted in this phase; None when it can."""
+def starved(history: History, phase: Phase, *, lag: float = LOAD_LAG) -> str | None:
+    """Return why the harness cannot be trusted in this phase; None when it can.
+
+    Args:
+        history: Of the harness.
+        phase: Of the history.
+        lag: Seconds by which load may leave late; infinity where that is weighed against what was measured.
+    """
+    limits = _LIMITS | {"load_lag": lag}
     for name, seconds in _delays(history, phase):
-        if seconds > _LIMITS[name]:
+        if seconds > limits[name]:
             what = name.replace("_", " ")
-            return f"the harness was starved in {phase.name}: {what} of {seconds:.2f} s (allowed {_LIMITS[name]:g} s)"
+            return f"the harness was starved in {phase.name}: {what} of {seconds:.2f} s (allowed {limits[name]:g} s)"
     return _short(history, phase)
+
+
+def lag(records: Sequence[Produced], phase: Phase) -> float:
+    """Return the seconds by which 1 % of these records that were due in the phase left late."""
+    lags = [record.sent - record.scheduled for record in records if phase.began <= record.scheduled < phase.ended]
+    return quantile(lags, 0.99) if lags else 0.0
+
+
+def lateness(history: History, records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
+    """Return the most seconds that the harness was late by in a phase, and with what: load, or a look at a process."""
+    looks = [sample for sample in history.samples if phase.began <= sample.at < phase.ended]
+    gaps = [after.at - before.at for before, after in pairwise(looks) if after.pid == before.pid]
+    gap = max(gaps) - quantile(gaps, 0.5) if gaps else 0.0
+    return max((lag(records, phase), "load lag"), (gap, "sampler gap"))
 
 
 def excuse(history: History, since: float, seconds: float, bound: float) -> str | None:

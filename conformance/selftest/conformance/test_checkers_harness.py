@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from isolane.conformance.checkers import harness
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.verdict import HARNESS, Finding, Verdict
@@ -75,6 +77,27 @@ def test_load_that_fell_short_of_what_was_offered_is_told(tmp_path: Path) -> Non
     finding = judged(made, tmp_path / "short")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "100 of h0's 120 records reached Kafka" in finding.summary
+
+
+def test_what_the_harness_was_late_by_is_the_most_of_load_and_looks(tmp_path: Path) -> None:
+    """A look at a process takes nothing by itself: when it comes late, so may everything else."""
+    made = living()
+    made.samples = [
+        {"at": 10 + number / 10, "member": "0", "pid": 1, "rss": 1, "threads": 1, "fds": 1} for number in range(50)
+    ]
+    history = made.load(tmp_path / "looks")
+    (control,) = (phase for phase in history.phases if phase.name == "control")
+    assert harness.lateness(history, history.produced, control)[0] == pytest.approx(0.001)
+    for line in made.samples[20:]:
+        line["at"] += 0.3
+    history = made.load(tmp_path / "late")
+    late, what = harness.lateness(history, history.produced, control)
+    assert late == pytest.approx(0.3)
+    assert what == "sampler gap"
+    for line in made.samples[20:]:
+        line["pid"] = 2  # another process: between the two there was none to look at
+    history = made.load(tmp_path / "restart")
+    assert harness.lateness(history, history.produced, control)[1] == "load lag"
 
 
 def test_a_history_without_phases_says_nothing_of_the_harness(tmp_path: Path) -> None:

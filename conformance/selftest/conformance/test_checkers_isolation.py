@@ -218,16 +218,58 @@ def test_without_traffic_nothing_is_proven(tmp_path: Path) -> None:
     assert "healthy tenant h0 was offered fewer than 20 records" in finding.summary
 
 
-@pytest.mark.parametrize(("name", "seconds"), [("load_lag", 0.3), ("sampler_gap", 1.5)])
 @pytest.mark.parametrize("at", [105, 115])
-def test_a_starved_harness_judges_nobody(tmp_path: Path, name: str, seconds: float, at: float) -> None:
+def test_a_starved_harness_judges_nobody(tmp_path: Path, at: float) -> None:
     """Neither in the control nor in the fault; even where the figures look like a violation."""
     made = isolated()
     shift(made, "h1", 112, 115, 115)
-    made.event(at, "harness", name, seconds=seconds)
+    made.event(at, "harness", "sampler_gap", seconds=1.5)
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "starved" in finding.summary
+
+
+def late(made: Story, began: float, seconds: float) -> None:
+    """Let the load of the healthy leave late for two seconds, and arrive as late."""
+    tardy = {line["token"]: line for line in made.produced if began <= line["scheduled"] < began + 2 and line["topic"]}
+    requests = {line["r"] for line in made.attempts if line["e"] == "arrived" and line["tokens"][0] in tardy}
+    for line in (*tardy.values(), *(line for line in made.attempts if line["r"] in requests)):
+        for time in {"sent", "acked", "at"} & line.keys():
+            line[time] += seconds
+
+
+def test_load_that_left_late_is_held_against_nobody(tmp_path: Path) -> None:
+    """A delay counts from when a record was due: what exceeds a bound by no more than it left late says nothing."""
+    made = isolated()
+    late(made, 112, 0.7)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "load lag of 0.70 s" in finding.summary
+    assert finding.figures["p99 delay"].value == pytest.approx(0.75, abs=0.01)
+
+
+def test_who_holds_the_bounds_although_load_left_late_has_held_them(tmp_path: Path) -> None:
+    """It adds to what is measured, so nobody passes because of it."""
+    made = isolated()
+    late(made, 112, 0.4)
+    assert judged(made, tmp_path).verdict is Verdict.PASS
+
+
+def test_load_that_left_late_is_no_excuse_for_what_is_far_worse(tmp_path: Path) -> None:
+    """Only for as many seconds as it was late by."""
+    made = isolated()
+    late(made, 112, 0.3)
+    shift(made, "h1", 112, 115, 115)
+    assert judged(made, tmp_path).verdict is Verdict.FAIL
+
+
+def test_a_control_whose_load_left_late_is_no_measure(tmp_path: Path) -> None:
+    """It would widen the bounds."""
+    made = isolated()
+    late(made, 102, 0.2)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "starved in control: load lag of 0.20 s (allowed 0.1 s)" in finding.summary
 
 
 def test_a_harness_starved_elsewhere_does_no_harm(tmp_path: Path) -> None:
