@@ -7,7 +7,7 @@ The rate is timed from the first request after the heal, so that how often a sic
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import comparison, faults, harness
@@ -59,8 +59,11 @@ def check(history: History) -> list[Finding]:
     """Return a finding for each fault that was healed; drains are timed where one was timed with no fault."""
     undisturbed = history.phase(UNDISTURBED)
     usual = None if undisturbed is None else _undisturbed(history, undisturbed)
-    healed = [(fault, heal) for fault in history.faults if (heal := _heal_of(history, fault)) is not None]
-    findings = [_judge(history, fault, heal, usual) for fault, heal in healed]
+    healed: dict[Phase, list[Fault]] = {}  # many may be healed at the same time
+    for fault in history.faults:
+        if (heal := _heal_of(history, fault)) is not None:
+            healed.setdefault(heal, []).append(fault)
+    findings = [_judge(history, ended, heal, usual) for heal, ended in healed.items()]
     timed = any(finding.verdict is not Verdict.PASS or "drain rate" in finding.figures for finding in findings)
     if usual is not None and not timed:
         reason = f"no fault left a backlog worth timing ({COMPARABLE * usual.timed:.0f} records or more)"
@@ -105,49 +108,66 @@ def _heal_of(history: History, fault: Fault) -> Phase | None:
     return history.phase(f"{HEAL}{fault.name}") if phase is not None and faults.kind_of(phase) is not None else None
 
 
-def _judge(history: History, fault: Fault, heal: Phase, usual: Drain | None) -> Finding:
-    drain = backlog(history, fault)
-    left = [record for record in drain.records if history.accepted_at(record) == math.inf]
-    gone = max(map(history.accepted_at, drain.records), default=fault.ended)
+def _judge(history: History, healed: Sequence[Fault], heal: Phase, usual: Drain | None) -> Finding:
+    """Judge faults that were healed together: the last backlog to go, and the largest one for the rate."""
+    drains = [backlog(history, fault) for fault in healed]
+    drain = max(drains, key=lambda each: each.timed)
+    left = [record for each in drains for record in each.records if history.accepted_at(record) == math.inf]
+    first = max(each.began - fault.ended for each, fault in zip(drains, healed, strict=True))
+    gone = max(_gone(history, each, fault) for each, fault in zip(drains, healed, strict=True))
+    whose = f"the backlog of {healed[0].tenant}" if len(healed) == 1 else f"the last backlog ({len(healed)} tenants)"
     figures = {
-        "backlog": Figure(len(drain.records), "records"),
-        "first request after the heal": Figure(drain.began - fault.ended, "s"),
-        "recovery": Figure(gone - fault.ended, "s after the heal"),
+        "backlog": Figure(sum(len(each.records) for each in drains), "records"),
+        "first request after the heal": Figure(first, "s"),
+        "recovery": Figure(gone, "s after the heal"),
     }
     try:
         if left:
-            sentence = f"records of {fault.tenant} never accepted: {len(left)}"
+            sentence = f"records of {history.meta.owners[left[0].topic]} never accepted: {len(left)} of all"
             return failure(history, REQUIREMENT, heal.name, sentence, left[0], figures=figures)
         if usual is not None and drain.timed >= COMPARABLE * usual.timed:
-            figures |= _timed(history, heal, drain, usual)
+            figures |= _timed(drain, usual)
             if drain.rate < RATE * usual.rate:
-                slowest = max(drain.records, key=history.accepted_at)
-                part = drain.rate / usual.rate
-                sentence = f"the backlog of {fault.tenant} drained at {part:.2f} of the undisturbed rate"
-                return failure(history, REQUIREMENT, heal.name, sentence, slowest, figures=figures)
+                return _too_slow(history, heal, drain, usual, figures)
         if heal.seconds < GAP:
-            summary = f"the backlog of {fault.tenant} was gone {gone - fault.ended:.1f} s after the heal"
+            summary = f"{whose} was gone {gone:.1f} s after the heal"
             return Finding(REQUIREMENT, history.scenario, Verdict.PASS, summary, heal.name, figures)
-        flows = comparison.healthy(history, frozenset({fault.tenant}))
+        flows = comparison.healthy(history, frozenset(fault.tenant for fault in healed))
         compared = comparison.compare(history, comparison.control_of(history), heal, flows)
     except CannotJudgeError as reason:
         return comparison.doubted(history, REQUIREMENT, heal.name, reason)
-    passed = f"the backlog of {fault.tenant} was gone {gone - fault.ended:.1f} s after the heal, and nobody felt it go"
+    passed = f"{whose} was gone {gone:.1f} s after the heal, and nobody felt it go"
     return comparison.judged(history, REQUIREMENT, heal.name, compared, passed=passed, more=figures)
 
 
-def _timed(history: History, heal: Phase, drain: Drain, usual: Drain) -> dict[str, Figure]:
+def _gone(history: History, drain: Drain, fault: Fault) -> float:
+    """Return how many seconds after the end of the fault nothing was left of its backlog."""
+    return max(map(history.accepted_at, drain.records), default=fault.ended) - fault.ended
+
+
+def _timed(drain: Drain, usual: Drain) -> dict[str, Figure]:
     """Return the figures of a drain that is held against the usual one.
 
     Raises:
-        CannotJudgeError: The harness was starved, or the usual drain never ended.
+        CannotJudgeError: The usual drain never ended.
     """
-    reason = harness.starved(history, heal)
     if usual.ended == math.inf:
-        reason = "the backlog that was drained with no fault was not drained"
-    if reason is not None:
-        raise CannotJudgeError(reason)
+        raise CannotJudgeError("the backlog that was drained with no fault was not drained")
     return {
         "undisturbed drain rate": Figure(usual.rate, "records/s"),
         "drain rate": Figure(drain.rate, "records/s", f"≥ {RATE * usual.rate:.0f}"),
     }
+
+
+def _too_slow(history: History, heal: Phase, drain: Drain, usual: Drain, figures: Mapping[str, Figure]) -> Finding:
+    """Return the finding that a backlog drained slowly, unless that may be for want of processor time.
+
+    Raises:
+        CannotJudgeError: The harness was starved.
+    """
+    if (reason := harness.starved(history, heal)) is not None:
+        raise CannotJudgeError(reason)
+    slowest = max(drain.records, key=history.accepted_at)
+    part, tenant = drain.rate / usual.rate, history.meta.owners[slowest.topic]
+    sentence = f"the backlog of {tenant} drained at {part:.2f} of the undisturbed rate"
+    return failure(history, REQUIREMENT, heal.name, sentence, slowest, figures=figures)

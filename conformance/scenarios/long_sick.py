@@ -18,7 +18,8 @@ from isolane.conformance.scenarios.isolation import BURST, SETTLE, SHARE_OF_CAPA
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.scenarios.one_sick import HEALTHY, HEALTHY_RATE, KINDS, SICK_RATE, adapt
 from isolane.conformance.shape import Shape, TenantShape
-from isolane.conformance.world import World
+from isolane.conformance.tokens import Token
+from isolane.conformance.world import ACKNOWLEDGED_WITHIN, World
 from isolane.fixtures import payloads
 from isolane.fixtures.cluster import ItemRule, Script
 from isolane.fixtures.implementations.descriptor import Descriptor
@@ -32,8 +33,8 @@ SHUT = 12.0
 OUTAGE = 5.0
 """Seconds that all clusters are away."""
 
-LARGE = 4
-"""How many times larger than others the records of a flood are."""
+LARGE = 4 * PADDING
+"""Bytes by which the text of each item of a flood is lengthened: its volume is in larger records, and in more."""
 
 FLOODS = {"smoke": (100,), "standard": (100,), "soak": (2, 4, 8, 100)}
 """How many times the volume of another tenant a flood has, by depth: several give a curve (ISO-4)."""
@@ -60,13 +61,14 @@ def shape(descriptor: Descriptor) -> Shape:
 
 
 def story(world: World, depth: Depth) -> None:
-    """Measure capacity and a drain, live without a fault, then with one after the other; heal and drain."""
+    """Time a drain, measure capacity, live without a fault, then with one after the other; heal and drain."""
+    world.phase(UNDISTURBED)
+    world.send(SLUGGISH, count=round(SICK_RATE * SHUT))  # before anybody drains it: its rate is not ours
+    world.load.flush(ACKNOWLEDGED_WITHIN)
     world.members.start()
+    world.await_backlog_of(SLUGGISH, timeout=world.patience)
     world.await_ready(timeout=world.patience)
     world.load_within(SHARE_OF_CAPACITY * world.measure_capacity(BURST))
-    world.phase(UNDISTURBED)
-    world.send(SLUGGISH, count=round(SICK_RATE * world.scale * SHUT))
-    world.await_backlog_of(SLUGGISH, timeout=world.patience)
     world.phase("control")
     world.run_for(depth.control)
     world.phase("settle")
@@ -103,16 +105,24 @@ def _recover(world: World, name: str, *tenants: str) -> None:
 def _flood(world: World, times: int, seconds: float) -> None:
     """Let a tenant send so many times the volume of a healthy one, in runs of a second each (FB-19)."""
     name = f"flood-{times}"
-    run = Draft(value=partial(payloads.value, padding=LARGE * PADDING))
+    large = Draft(value=partial(payloads.value, padding=LARGE))
+    count = round(
+        times * HEALTHY_RATE * world.scale * _size(world.descriptor, PADDING) / _size(world.descriptor, LARGE)
+    )
     world.phase(f"fault:{name}")
-    world.inject(LOUD, name)
+    world.tell("fault", name, tenant=world.name_of(LOUD), script={"times": times})
     ended = time.monotonic() + seconds
     while (now := time.monotonic()) < ended:
-        world.send(LOUD, run, count=round(times * HEALTHY_RATE * world.scale / LARGE))
+        world.send(LOUD, large, count)
         world.run_for(max(0.0, min(ended, now + 1) - time.monotonic()))
-    world.heal(LOUD, name)
+    world.tell("heal", name, tenant=world.name_of(LOUD))
     world.phase(f"heal:{name}")
     world.await_backlog_of(LOUD, timeout=world.patience)
+
+
+def _size(descriptor: Descriptor, padding: int) -> int:
+    tokens = [str(Token(0, 0, 0, 0))] * descriptor.output.items_per_record
+    return len(payloads.value(descriptor.input.encodings[0], descriptor.input.signals[0], tokens, padding=padding))
 
 
 def _stall_parts(world: World, seconds: float) -> None:

@@ -110,6 +110,17 @@ def test_a_starved_harness_times_nobody(tmp_path: Path) -> None:
     assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
 
 
+def test_faults_that_are_healed_together_are_judged_together(tmp_path: Path) -> None:
+    """By the last backlog to go."""
+    made = recovered()
+    made.event(110, "fault", "slow", tenant="h1", script={})
+    made.event(120, "heal", "slow", tenant="h1")
+    shift(made, "h1", 119, 120, 125)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.PASS
+    assert "the last backlog (2 tenants) was gone 5.0 s after the heal" in finding.summary
+
+
 def test_without_an_undisturbed_drain_a_backlog_has_only_to_go_away(tmp_path: Path) -> None:
     """Where nothing was timed before, nothing is timed after."""
     made = recovered(rate=10, left=30)
