@@ -1,24 +1,29 @@
 """Many sick: more tenants than there are sending workers fall sick at the same moment, slowly failing.
 
-Field bug FB-22: one request each is enough to hold every worker, whatever a cap allows one tenant.
+Field bug FB-22: one request each is enough to hold every worker, whatever a cap allows one tenant; and what waits for
+them all is enough to fill a budget of the process.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 
 from isolane.conformance.depth import Depth
-from isolane.conformance.scenarios.isolation import SETTLE
+from isolane.conformance.load import Draft
+from isolane.conformance.scenarios.isolation import BURST, SETTLE, SHARE_OF_CAPACITY
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.world import World
+from isolane.fixtures import payloads
 from isolane.fixtures.cluster import Script
 from isolane.fixtures.implementations.descriptor import Descriptor
 
 MAJORITY = 2.5
 """How many times as many tenants as sending workers fall sick: forty for sixteen."""
 
-SICK_RATE, HEALTHY_RATE = 5.0, 20.0
+SICK_RATE, HEALTHY_RATE = 3.0, 20.0
 """Records a second of each tenant."""
 
 FAILING_SLOWLY = Script(latency=10, status=503)
@@ -26,6 +31,15 @@ FAILING_SLOWLY = Script(latency=10, status=503)
 
 AT_LEAST = 22.0
 """Seconds that the fault lasts at least: two such requests one after the other."""
+
+WARM_UP = 3.0
+"""Seconds of load before the control: with so many tenants it takes a while until each has its connection."""
+
+BUDGET = 8 * 1024**2
+"""Bytes that the process may hold, if it promised a bound: the sick come to as many within half of the fault."""
+
+LARGE = 100 * 1024
+"""Bytes of the records that are to fill it."""
 
 
 def _sick(descriptor: Descriptor) -> list[str]:
@@ -40,11 +54,13 @@ def shape(descriptor: Descriptor) -> Shape:
 
 
 def story(world: World, depth: Depth) -> None:
-    """Live without a fault; then the many fall sick at once, for as long as it takes to see it; heal and drain."""
+    """Measure capacity, live without a fault; let the many be sick for long enough to see it; heal and drain."""
     sick = _sick(world.descriptor)
     world.members.start()
     world.await_ready(timeout=world.patience)
-    world.load_within(float("inf"))
+    world.load_within(SHARE_OF_CAPACITY * world.measure_capacity(BURST))
+    world.phase("warm-up")
+    world.run_for(WARM_UP)
     world.phase("control")
     world.run_for(depth.control)
     world.phase("settle")
@@ -52,13 +68,28 @@ def story(world: World, depth: Depth) -> None:
     world.phase("fault:many")
     for tenant in sick:
         world.inject(tenant, "many", FAILING_SLOWLY)
-    world.run_for(max(AT_LEAST, depth.brief))
+    _fill(world, sick, max(AT_LEAST, depth.brief))
     for tenant in sick:
         world.heal(tenant, "many")
     world.phase("heal:many")
     for tenant in sick:
         world.await_backlog_of(tenant, timeout=world.patience)
     world.drain(timeout=world.patience)
+
+
+def _fill(world: World, sick: Sequence[str], seconds: float) -> None:
+    """Let so many seconds pass; one after the other the sick get what comes to twice the budget together."""
+    large = Draft(value=partial(payloads.value, padding=LARGE // world.descriptor.output.items_per_record))
+    for tenant in sick:
+        world.send(tenant, large, count=math.ceil(2 * BUDGET / LARGE / len(sick)))
+        world.run_for(seconds / len(sick))
+
+
+def adapt(descriptor: Descriptor) -> Descriptor:
+    """The implementation with a budget that the sick can fill, where it promised one."""
+    limits, promised = descriptor.limits, descriptor.limits.process_bytes
+    tight = None if promised is None else min(promised, BUDGET)
+    return descriptor.model_copy(update={"limits": limits.model_copy(update={"process_bytes": tight})})
 
 
 SCENARIO = Scenario(
@@ -68,4 +99,5 @@ SCENARIO = Scenario(
     shape=shape,
     story=story,
     depths=("standard", "soak"),
+    adapt=adapt,
 )
