@@ -28,19 +28,22 @@ GAP_WORTH_TELLING = 0.5
 def periodically(
     name: str, read: Callable[[], None], events: HistoryWriter, *, period: float = PERIOD
 ) -> Iterator[None]:
-    """Call `read` each `period` seconds, on a thread called `name`, while the block runs."""
+    """Call `read` each `period` seconds, on a thread called `name`, while the block runs.
+
+    After a reading that took long the pause is as long: observers must not starve what they observe.
+    """
     stop = threading.Event()
 
     def loop() -> None:
         due = time.monotonic()
         while True:
+            began = time.monotonic()
             read()
-            due += period
-            now = time.monotonic()
-            if now - due > GAP_WORTH_TELLING:
-                events.write({"at": now, "kind": "harness", "name": "sampler_gap", "seconds": now - due})
-                due = now
-            if stop.wait(max(0.0, due - now)):
+            ended = time.monotonic()
+            if (late := ended - due) > GAP_WORTH_TELLING:
+                events.write({"at": ended, "kind": "harness", "name": "sampler_gap", "seconds": late, "of": name})
+            due = max(began + period, 2 * ended - began)
+            if stop.wait(due - ended):
                 return
 
     thread = threading.Thread(target=loop, name=name, daemon=True)
