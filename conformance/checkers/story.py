@@ -153,17 +153,13 @@ def _commits(history: History, record: Produced) -> Iterator[_Line]:
 
 
 def _all_commits(history: History, record: Produced) -> Iterator[_Line]:
-    """Tell of each change of the committed offset from the last before the record came to the first past it."""
-    until = _until(history, record)
+    """Tell of each change of the committed offset until it was past the record, and of those that took it back."""
     changes = history.advances.get((record.topic, record.partition), ())
     began = max((at for at, _ in changes if at <= record.acked), default=-math.inf)
+    past = history.committed_past(record)
     for at, offset in changes:
-        if began <= at <= until:
+        if at >= began and (at <= past or offset <= record.offset):
             yield at, f"committed offset {offset} observed: {'' if offset > record.offset else 'not '}past this record"
-
-
-def _until(history: History, record: Produced) -> float:
-    return max(history.finished_at(record), history.committed_past(record))
 
 
 def _put_aside(history: History, record: Produced) -> Iterator[_Line]:

@@ -12,8 +12,8 @@ from isolane.conformance.history_values import Produced
 MOST = 5
 """Lines, or kinds of complaints, that are quoted."""
 
-LONGEST = 400
-"""Characters of a quoted line."""
+LONGEST = 600
+"""Characters of a line that are quoted."""
 
 _COMPLAINT = re.compile(r"\b(warn|warning|error|err|critical|fatal|panic|exception|traceback)\b", re.IGNORECASE)
 _VARIABLE = re.compile(r"\w*\d\w*")
@@ -23,12 +23,13 @@ _ALIKE = 120
 
 def naming(history: History, record: Produced) -> tuple[str, ...]:
     """Return the lines of the output that name a record: its token, or its topic, partition and offset."""
-    topic, wanted = history.topic(record.topic), {str(record.partition), str(record.offset)}
-    found = (
-        line
-        for line in history.output
-        if record.token in line or (topic in line and wanted <= set(re.findall(r"\d+", line.replace(topic, " "))))
+    topic, partition, offset = history.topic(record.topic), record.partition, record.offset
+    place = re.compile(
+        rf"{re.escape(topic)}\W{{1,2}}{partition}\W{{1,2}}{offset}\b"
+        rf"|(?=.*\bpartition\W{{0,4}}{partition}\b).*\boffset\W{{0,4}}{offset}\b",
+        re.IGNORECASE,
     )
+    found = (line for line in history.output if record.token in line or (topic in line and place.search(line)))
     return tuple(_short(line) for line, _ in zip(found, range(MOST), strict=False))
 
 
@@ -51,5 +52,6 @@ def _kinds(lines: Iterable[str]) -> tuple[tuple[int, str], ...]:
 
 
 def _short(line: str) -> str:
-    line = line.strip()
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    """Return the line; of a long one begin and end, where loggers put the message and its cause."""
+    line, half = line.strip(), LONGEST // 2
+    return line if len(line) <= LONGEST else f"{line[:half]} … {line[-half:]}"

@@ -9,9 +9,10 @@ from isolane.conformance.demo import JUDGED
 from isolane.conformance.report import plots, series
 from isolane.conformance.report.demo_account import Account, Trial, percent, seconds
 from isolane.conformance.report.effect import WORST, Effect
-from isolane.conformance.report.page import Page, Section, Table
+from isolane.conformance.report.page import Page, Section
 from isolane.conformance.report.plots import Axes, Curve, Plot
 from isolane.conformance.report.series import View
+from isolane.conformance.report.tables import Table
 from isolane.conformance.result import RunResult, suite_version
 
 TITLE = "A slow tenant, three ways to deliver"

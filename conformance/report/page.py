@@ -10,17 +10,28 @@ import jinja2
 
 from isolane.conformance.report import plots
 from isolane.conformance.report.plots import Plot
+from isolane.conformance.report.tables import Cell, Table
+from isolane.conformance.verdict import Verdict
 
 _TEMPLATE = "page.html.j2"
+_MARKS = {
+    Verdict.PASS.name: "✓",
+    Verdict.FAIL.name: "✗",
+    Verdict.INCONCLUSIVE.name: "?",
+    Verdict.NOT_JUDGED.name: "—",
+    Verdict.NOT_CLAIMED.name: "—",
+}
+"""What stands before a verdict, so that it is told by more than its colour."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Figures as text: a caption, the headings of the columns, and rows that begin with their own heading."""
+class Story:
+    """What is told line by line: a title, what it is about in a sentence, the lines, and what to type to go on."""
 
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    title: str
+    about: str
+    lines: tuple[str, ...]
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,8 @@ class Section:
         plots: What shows it.
         tables: What shows it in figures.
         warnings: Sentences that say why to take it with care.
+        stories: What is told line by line.
+        anchor: Its name within the page, for links; empty: it gets a number.
     """
 
     title: str
@@ -42,6 +55,8 @@ class Section:
     plots: tuple[Plot, ...] = ()
     tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
+    stories: tuple[Story, ...] = ()
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,7 @@ class Page:
         sections: Its parts, in order.
         facts: What it was made from and on, by name.
         commands: Command lines for who wants to go on, each with what it does.
+        verdict: What it is all about, to be seen at once; empty: nothing of the kind.
     """
 
     title: str
@@ -61,6 +77,7 @@ class Page:
     sections: tuple[Section, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
+    verdict: Cell | None = None
 
 
 def render(page: Page) -> str:
@@ -72,7 +89,7 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(_TEMPLATE).render(page=page, library=plots.library())
+    return environment.get_template(_TEMPLATE).render(page=page, library=plots.library(), marks=_MARKS)
 
 
 def write(page: Page, path: Path) -> None:

@@ -7,15 +7,17 @@ reader's colour scheme. The one module that imports plotly, which ships no types
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plotly import offline
 
 from isolane.conformance.report.series import Series, Shade
+from isolane.conformance.report.tables import Table
 
 HEALTHY = "--healthy"
+HEALTHY_ALL = (HEALTHY, "--healthy-second", "--healthy-third", "--healthy-fourth")
 SICK = ("--sick-first", "--sick-second")
 OFFERED = "--offered"
 _INK, _FAINT, _RULE, _SHADE, _SURFACE = "--ink", "--faint", "--rule", "--shade", "--surface"
@@ -59,12 +61,16 @@ class Plot:
         figure: Its data and layout, for Plotly.
         height: In pixels.
         keys: Name, colour and whether dashed, of each curve.
+        summary: The same in figures, for who cannot see it; None: other tables of the page have them.
+        choices: Other data that it can show, by name, the one shown first included; empty: there is no choice.
     """
 
     title: str
     figure: dict[str, Any]
     height: int
     keys: tuple[tuple[str, str, bool], ...]
+    summary: Table | None = None
+    choices: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 def library() -> str:
@@ -95,12 +101,33 @@ def delays(title: str, curves: Sequence[Curve], shades: Sequence[Shade], axes: A
     return Plot(title, {"data": _traces(curves, "%{y:.3f} s", "linear"), "layout": layout}, 150, _keys(curves))
 
 
+def amounts(
+    title: str, curves: Sequence[Curve], shades: Sequence[Shade], times: tuple[float, float], value: str
+) -> Plot:
+    """Plot amounts over time from zero on, faults shaded; `value` is how one is written, as Plotly formats it."""
+    layout = _layout([Shade(shade.began, shade.ended, "") for shade in shades], times)
+    layout["yaxis"] |= {"rangemode": "tozero", "nticks": 5}
+    return Plot(title, {"data": _traces(curves, value, "linear"), "layout": layout}, 150, _keys(curves))
+
+
+def choosing(
+    title: str, shown: Mapping[str, Sequence[Curve]], shades: Sequence[Shade], times: tuple[float, float]
+) -> Plot:
+    """Plot one of several sets of curves, which the reader chooses by name; they are alike but for their values."""
+    first = next(iter(shown.values()))
+    plot = amounts(title, first, shades, times, "%{y:,.0f}")
+    return replace(
+        plot, height=200, choices={name: _traces(curves, "%{y:,.0f}", "linear") for name, curves in shown.items()}
+    )
+
+
 def _keys(curves: Sequence[Curve]) -> tuple[tuple[str, str, bool], ...]:
     return tuple((curve.name, curve.colour, curve.dashed) for curve in curves)
 
 
 def _traces(curves: Sequence[Curve], value: str, shape: str) -> list[dict[str, Any]]:
     """Return the curves as traces; each is thinner than the one beneath it, which so shows where they meet."""
+    thicker = min(1.5, 4 / len(curves))
     return [
         {
             "type": "scatter",
@@ -110,7 +137,7 @@ def _traces(curves: Sequence[Curve], value: str, shape: str) -> list[dict[str, A
             "y": curve.series.values,
             "line": {"color": curve.colour, "width": 1.25, "dash": "4px,4px"}
             if curve.dashed
-            else {"color": curve.colour, "width": 2 + 1.5 * (len(curves) - number), "shape": shape},
+            else {"color": curve.colour, "width": 2 + thicker * (len(curves) - number), "shape": shape},
             "hovertemplate": f"{value}<extra>%{{fullData.name}}</extra>",
         }
         for number, curve in enumerate(curves, start=1)
@@ -138,7 +165,7 @@ def _layout(shades: Sequence[Shade], times: tuple[float, float]) -> dict[str, An
         "xaxis": axis
         | {
             "range": list(times),
-            "dtick": 5,
+            "nticks": 12,
             "ticksuffix": " s",
             "showgrid": False,
             "hoverformat": ".2f",

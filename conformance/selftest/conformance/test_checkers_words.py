@@ -18,7 +18,8 @@ def test_lines_that_name_a_record_are_found_by_token_and_by_place(tmp_path: Path
         f"cannot parse {token}",
         f"{topic}[1]@11 dropped",
     ]
-    made.output = [*named, f"{topic}[1]@111 dropped", f"{topic}[2]@11 dropped", "other.topic[1]@11 dropped"]
+    others = [f"{topic}[1]@111 dropped", f"{topic}[2]@11 dropped", "other.topic[1]@11 dropped", f"1 of 11 of {topic}"]
+    made.output = [*named, *others, f"{topic} partition=1 offset=12", f"{topic} partition=2 offset=11"]
     history = made.load(tmp_path)
     record = history.find(token.record)
     assert record is not None
@@ -43,4 +44,13 @@ def test_quotations_are_few_and_short(tmp_path: Path) -> None:
     made.output = [f"error {'abcdefghijk'[kind]} {'x' * 10_000}" for kind in range(MOST + 3)]
     quoted = complaints(made.load(tmp_path))
     assert len(quoted) == MOST
-    assert all(len(line) == LONGEST for _, line in quoted)
+    assert all(len(line) == LONGEST + len(" … ") for _, line in quoted)
+
+
+def test_a_long_line_keeps_its_end(tmp_path: Path) -> None:
+    """Structured loggers put the cause there."""
+    made = builders.story()
+    made.output = [f"error skipped {'x' * 10_000} queue is full"]
+    ((_, line),) = complaints(made.load(tmp_path))
+    assert line.startswith("error skipped xxx")
+    assert line.endswith("xxx queue is full")

@@ -11,9 +11,10 @@ import plotly.graph_objects
 import pytest
 
 from isolane.conformance.report import page, plots
-from isolane.conformance.report.page import Page, Section, Table
+from isolane.conformance.report.page import Page, Section
 from isolane.conformance.report.plots import Axes, Curve
 from isolane.conformance.report.series import Series, Shade
+from isolane.conformance.report.tables import Table
 
 CURVE = Curve("brisk", plots.HEALTHY, Series((0.25, 0.75, 1.25), (100.0, None, 2710.0)))
 DASHED = Curve("offered", plots.OFFERED, Series((0.0, 1.5), (98.7, 98.7)), dashed=True)
@@ -71,7 +72,7 @@ def test_a_page_loads_nothing() -> None:
     """No element of it, and no style, names an address; and it forbids itself to connect to any."""
     text = page.render(whole())
     reader = Reader(text)
-    assert reader.addresses == []
+    assert [each for each in reader.addresses if not each.startswith("#")] == []
     assert not re.search(r"@import|url\(", reader.texts("style"))
     policy = next(attributes for tag, attributes in reader.tags if "http-equiv" in attributes and tag == "meta")
     assert str(policy["content"]).startswith("default-src 'none'")

@@ -100,3 +100,37 @@ def test_a_tenant_is_shown_without_the_number_of_its_run(tmp_path: Path) -> None
     history = made().load(tmp_path)
     assert series.short(history, f"brisk-{history.meta.run}") == "brisk"
     assert series.short(history, "brisk-beef") == "brisk-beef"
+
+
+def test_open_requests_are_counted_at_their_most(tmp_path: Path) -> None:
+    """A request counts in each bin in which it was open, one that was never closed to the end of the history."""
+    told = made()
+    for took in (1.2, 0.1, None):
+        told.attempt("sick", [None], 110.1, took=took)
+    told.attempt("h0", [None], 110.1, took=3)
+    line = series.open_requests(told.load(tmp_path), "sick", VIEW)
+    assert [at(line, moment) for moment in (-0.25, 0.25, 0.75, 1.25, 1.75, 3.75)] == [0, 3, 2, 2, 1, 1]
+
+
+def test_memory_is_told_by_member(tmp_path: Path) -> None:
+    """The most of each bin, and nothing while there was no process."""
+    told = made()
+    for moment, member, mib in ((110.1, "0", 100), (110.3, "0", 150), (111.1, "1", 70), (90, "0", 9)):
+        told.samples.append({"at": moment, "member": member, "pid": 1, "rss": mib << 20, "threads": 1, "fds": 1})
+    lines = series.memory(told.load(tmp_path), VIEW)
+    assert list(lines) == ["0", "1"]
+    assert [at(lines["0"], moment) for moment in (-0.25, 0.25, 0.75)] == [None, 150, None]
+    assert at(lines["1"], 1.25) == 70
+
+
+def test_progress_counts_records_of_a_partition(tmp_path: Path) -> None:
+    """Produced, finished and committed past, each by the end of a bin; offsets with gaps count as records."""
+    told = made()
+    tokens = [told.produce("h0", 110 + number / 10) for number in range(4)]
+    told.attempt("h0", tokens[:3], 111.6)
+    told.commit(112.6, {"1/0": 2})
+    produced, finished, committed = series.progress(told.load(tmp_path), (1, 0), VIEW)
+    moments = (0, 0.5, 2, 3)
+    assert [at(produced, moment) for moment in moments] == [0, 4, 4, 4]
+    assert [at(finished, moment) for moment in moments] == [0, 0, 3, 3]
+    assert [at(committed, moment) for moment in moments] == [None, None, None, 2]
