@@ -17,9 +17,10 @@ from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import Depth
 from isolane.conformance.errors import HarnessError, NoTrafficError
 from isolane.conformance.history import History
+from isolane.conformance.measured import Measured
 from isolane.conformance.opening import Plan, Services, opened
 from isolane.conformance.requirements import CATALOGUE
-from isolane.conformance.result import Implementation, RunResult, ScenarioRun
+from isolane.conformance.result import Deviation, Implementation, RunResult, ScenarioRun
 from isolane.conformance.scenarios.catalogue import judging
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.verdict import Finding
@@ -39,6 +40,9 @@ class Progress:
 
 Listener = Callable[[Progress], None]
 """Takes what a run tells."""
+
+Judged = Callable[[ScenarioRun, tuple[Finding, ...]], None]
+"""Takes a scenario that is over, and what the checkers found in its history."""
 
 BUILD_LOG = "build.log"
 """The file in a run's folder that has the output of the implementation's build, when there was one."""
@@ -108,9 +112,9 @@ class Run:
     run, and the result says why.
     """
 
-    def __init__(self, request: Request, services: Services, listener: Listener) -> None:
-        """Begin; nothing is started yet."""
-        self._request, self._services, self._listener = request, services, listener
+    def __init__(self, request: Request, services: Services, listener: Listener, judged: Judged | None = None) -> None:
+        """Begin; nothing is started yet. `listener` hears of each phase, `judged` of each scenario that is over."""
+        self._request, self._services, self._listener, self._judged = request, services, listener, judged
         self._began, self._started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
         self._runs: dict[str, ScenarioRun] = {}
         self._findings: list[Finding] = []
@@ -129,9 +133,14 @@ class Run:
                 if failure
                 else _lived(self._request, scenario, self._services, self._listener)
             )
-            self._runs[scenario.name] = run
+            found: tuple[Finding, ...] = ()
             if not failure:
-                self._findings += judge(History.load(self._request.folder / run.folder))
+                history = History.load(self._request.folder / run.folder)
+                found, run = tuple(judge(history)), replace(run, measured=Measured.of(history))
+            self._findings += found
+            self._runs[scenario.name] = run
+            if self._judged is not None:
+                self._judged(run, found)
         return self._runs[scenario.name]
 
     def result(self) -> RunResult:
@@ -155,21 +164,23 @@ class Run:
         )
 
 
-def verify(request: Request, services: Services, listener: Listener) -> RunResult:
-    """Run every scenario of the request and judge; blocks for minutes.
+def verify(request: Request, services: Services, listener: Listener, judged: Judged | None = None) -> RunResult:
+    """Run every scenario of the request and judge; blocks for minutes. The listeners are those of `Run`.
 
     Raises:
         ImplementationNotStartedError: Its command could not be run, or ended before it took a record.
         DescriptorError: Its template or command line is wrong.
     """
-    run = Run(request, services, listener)
+    run = Run(request, services, listener, judged)
     for scenario in request.scenarios:
         run.live(scenario)
     return run.result()
 
 
 def _not_run(scenario: Scenario, descriptor: Descriptor, failure: str) -> ScenarioRun:
-    return ScenarioRun(scenario.name, scenario.name, scenario.judged(descriptor), failure=f"not run: {failure}")
+    return ScenarioRun(
+        scenario.name, scenario.name, scenario.judged(descriptor), failure=f"not run: {failure}", title=scenario.title
+    )
 
 
 def _lived(request: Request, scenario: Scenario, services: Services, listener: Listener) -> ScenarioRun:
@@ -189,7 +200,7 @@ def _lived(request: Request, scenario: Scenario, services: Services, listener: L
     except (HarnessError, FixtureError) as error:
         failure, harness_failed = str(error), True
     seconds = round(time.monotonic() - began, 1)
-    return ScenarioRun(scenario.name, folder.name, judges, seconds, failure, harness_failed)
+    return ScenarioRun(scenario.name, folder.name, judges, seconds, failure, harness_failed, scenario.title)
 
 
 def _told(listener: Listener, scenario: Scenario, phase: str) -> None:
@@ -199,8 +210,18 @@ def _told(listener: Listener, scenario: Scenario, phase: str) -> None:
 def _implementation(request: Request) -> Implementation:
     descriptor = request.descriptor
     features = tuple(sorted(name for name, claimed in descriptor.features.items() if claimed))
-    notes = descriptor.implementation.notes
-    return Implementation(descriptor.name, version_of(descriptor), request.asked, descriptor.digest, features, notes)
+    about = descriptor.implementation
+    return Implementation(
+        name=descriptor.name,
+        version=version_of(descriptor),
+        descriptor=request.asked,
+        descriptor_hash=descriptor.digest,
+        features=features,
+        notes=about.notes,
+        deviations=tuple(Deviation(each.id, each.reason, each.issue or "") for each in descriptor.known_deviation),
+        url=about.url or "",
+        language=about.language or "",
+    )
 
 
 def _machine() -> dict[str, str | int | float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 
 from isolane.conformance.clusters import ClusterKind
+from isolane.conformance.measured import Measured
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.verdict import HARNESS, ExitCode, Finding, Outcome, Verdict, combine, exit_code
 
@@ -21,6 +22,15 @@ def suite_version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Deviation:
+    """A requirement that an implementation is known to break, why, and where that is followed up."""
+
+    id: str
+    reason: str
+    issue: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Implementation:
     """Who was judged: as its descriptor names it, by the hash of what the descriptor said, and what it claims.
 
@@ -31,6 +41,9 @@ class Implementation:
         descriptor_hash: SHA-256 of what was judged.
         features: The features that it claims.
         notes: What results must not be read without, in its descriptor's words.
+        deviations: The requirements that it is known to break.
+        url: Where to find out more about it.
+        language: What it is written in.
     """
 
     name: str
@@ -39,6 +52,9 @@ class Implementation:
     descriptor_hash: str
     features: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+    url: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +68,8 @@ class ScenarioRun:
         seconds: How long it took; 0 when it was not run.
         failure: Why it was not run, or not to its end; empty when it was.
         harness_failed: Whether that was the harness' or a service's fault.
+        title: What is lived in it, for people.
+        measured: The load it really offered, and how its faults bit.
     """
 
     name: str
@@ -60,6 +78,8 @@ class ScenarioRun:
     seconds: float = 0.0
     failure: str = ""
     harness_failed: bool = False
+    title: str = ""
+    measured: Measured = field(default_factory=Measured)
 
 
 @dataclass(frozen=True)
@@ -83,6 +103,7 @@ class RunResult:
         left_out: The scenarios of the depth, within the scope, that such clusters cannot have.
         suite: The version of the suite that made it.
         catalogue: The version of the catalogue that it was judged by.
+        excused: Why violations of requirements, by id, do not count in the exit code: they were known.
     """
 
     implementation: Implementation
@@ -101,6 +122,7 @@ class RunResult:
     names: tuple[str, ...] = ()
     suite: str = field(default_factory=suite_version)
     catalogue: str = CATALOGUE.version
+    excused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -123,7 +145,20 @@ class RunResult:
             self.outcomes,
             harness_failed=any(scenario.harness_failed for scenario in self.scenarios),
             partial=any(scenario.failure for scenario in self.scenarios),
+            excused=self.excused,
+            outdated=bool(self.outdated),
         )
+
+    @property
+    def outdated(self) -> tuple[Deviation, ...]:
+        """The known deviations that are none: what they name has passed."""
+        passed = {outcome.requirement.id for outcome in self.with_verdict(Verdict.PASS)}
+        return tuple(deviation for deviation in self.implementation.deviations if deviation.id in passed)
+
+    @property
+    def known(self) -> tuple[Outcome, ...]:
+        """The violations that do not count in the exit code."""
+        return tuple(each for each in self.outcomes if each.violates and each.requirement.id in self.excused)
 
     @property
     def harness(self) -> tuple[Finding, ...]:
@@ -139,7 +174,11 @@ class RunResult:
         """The run in one sentence."""
         who = f"{self.implementation.name} {self.implementation.version}".strip()
         part = f" in part, without {', '.join(self.left_out)}" if self.left_out else ""
-        return f"{who} {_ENDINGS[self.exit_code]} at depth {self.depth}{part}: {', '.join(_counts(self.outcomes))}"
+        known = ", ".join(outcome.requirement.id for outcome in self.known)
+        ending = _ENDINGS[self.exit_code]
+        if known and self.exit_code is ExitCode.CONFORMS:
+            ending = f"violates only what is known ({known})"
+        return f"{who} {ending} at depth {self.depth}{part}: {', '.join(_counts(self.outcomes))}"
 
     def with_verdict(self, verdict: Verdict) -> tuple[Outcome, ...]:
         """Return the outcomes with this verdict."""

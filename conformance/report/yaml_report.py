@@ -1,23 +1,22 @@
-"""``report.yaml``: the whole result for machines and archives, readable again.
+"""``report.yaml``: the whole result for machines and archives, readable again; `contents` says what it holds.
 
 Its last key, ``complete: true``, is its footer: a report that was cut short lacks it, and is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.report import contents
 from isolane.conformance.result import RunResult
 from isolane.conformance.verdict import Verdict
 
 NAME = "report.yaml"
-SCHEMA = 1
 
 _RESULT = TypeAdapter(RunResult)
 
@@ -32,7 +31,7 @@ def write(result: RunResult, path: Path) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    text = yaml.safe_dump(_content(result), sort_keys=False, allow_unicode=True, width=120)
+    text = yaml.safe_dump(content_of(result), sort_keys=False, allow_unicode=True, width=120)
     path.write_text(text, encoding="utf-8")
 
 
@@ -50,47 +49,35 @@ def read(path: Path) -> RunResult:
         raise ReportError(f"{path} is no YAML: {error}") from error
     if not isinstance(content, dict) or "schema" not in content:
         raise ReportError(f"{path} is no report of isolane")
-    if content["schema"] != SCHEMA:
-        raise ReportError(f"{path} has schema {content['schema']!r}; this version reads schema {SCHEMA}")
-    if content.get("complete") is not True:
+    if content["schema"] != contents.SCHEMA:
+        raise ReportError(f"{path} has schema {content['schema']!r}; this version reads schema {contents.SCHEMA}")
+    if content.get("complete") is not True or next(reversed(content)) != "complete":
         raise ReportError(f"{path} was cut short: it lacks its last line, complete: true")
     try:
-        names = [each.name for each in fields(RunResult)]
-        return _RESULT.validate_python({name: content[name] for name in names if name in content})
+        return _RESULT.validate_python(contents.of_result(content))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ReportError(f"{path}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
 
 
-def _content(result: RunResult) -> dict[str, Any]:
+def content_of(result: RunResult) -> dict[str, Any]:
+    """Return what a report of this result holds, in its order, as plain values."""
     return {
-        "schema": SCHEMA,
+        "schema": contents.SCHEMA,
+        "kind": contents.KIND,
         "headline": result.headline,
         "reproduce": result.reproduce(),
-        "results": _results(result),
+        **{name: _plain(value) for name, value in contents.derived(result).items()},
         **_plain(asdict(result)),
         "exit_code": int(result.exit_code),
         "complete": True,
     }
 
 
-def _results(result: RunResult) -> dict[str, dict[str, list[str]]]:
-    outcomes = result.outcomes
-    return {
-        profile: {
-            verdict.value.replace(" ", "_"): [
-                outcome.requirement.id
-                for outcome in outcomes
-                if outcome.verdict is verdict and CATALOGUE.profile_of(outcome.requirement) == profile
-            ]
-            for verdict in Verdict
-        }
-        for profile in CATALOGUE.profiles
-    }
-
-
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a result holds
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
     if isinstance(value, Verdict):
         return value.value
     if isinstance(value, dict):

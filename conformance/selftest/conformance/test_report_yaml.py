@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
-from isolane.conformance.report import yaml_report
+from isolane.conformance import report
+from isolane.conformance.measured import Measured
+from isolane.conformance.report import contents, yaml_report
 from isolane.conformance.report.yaml_report import ReportError
 from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.selftest.conformance import builders
 from isolane.conformance.selftest.conformance.results import DOUBTED, FAILED, STARVED, result
 
 
@@ -46,14 +52,60 @@ def test_a_report_has_the_notes_on_the_implementation(tmp_path: Path) -> None:
 
 
 def test_a_report_lists_every_requirement_once_by_profile_and_verdict(tmp_path: Path) -> None:
-    """Not judged and not claimed are lists of their own."""
-    results = yaml.safe_load(written(tmp_path).read_text())["results"]
-    assert results["isolation"]["fail"] == ["ISO-1"]
-    assert results["isolation"]["inconclusive"] == ["ISO-3"]
-    assert results["delivery"]["pass"] == ["DEL-1"]
-    assert "LIM-1" in results["isolation"]["not_claimed"]
-    listed = [identifier for verdicts in results.values() for ids in verdicts.values() for identifier in ids]
-    assert sorted(listed) == sorted(CATALOGUE.requirements)
+    """Not judged and not claimed are lists of their own; each profile has its conclusion and its counts."""
+    profiles = {each["name"]: each for each in yaml.safe_load(written(tmp_path).read_text())["profiles"]}
+    assert {name: each["result"] for name, each in profiles.items()} == {
+        "delivery": "success",
+        "isolation": "failure",
+        "memory": "not judged",
+        "membership": "not judged",
+        "operation": "not judged",
+    }
+    assert profiles["isolation"]["failed"] == ["ISO-1"]
+    assert profiles["isolation"]["inconclusive"] == ["ISO-3"]
+    assert profiles["delivery"]["passed"] == ["DEL-1"]
+    assert "LIM-1" in profiles["isolation"]["not_claimed"]
+    lists = [
+        (profile["statistics"][key], profile[key]) for profile in profiles.values() for key in profile["statistics"]
+    ]
+    assert all(count == len(ids) for count, ids in lists)
+    assert sorted(identifier for _, ids in lists for identifier in ids) == sorted(CATALOGUE.requirements)
+
+
+def test_a_report_lists_the_features_that_are_claimed_and_those_that_are_not(tmp_path: Path) -> None:
+    """Together all that the catalogue knows: what is not claimed is never hidden."""
+    features = yaml.safe_load(written(tmp_path).read_text())["features"]
+    assert features["claimed"] == ["many_sick_tenants"]
+    assert sorted(features["claimed"] + features["unclaimed"]) == sorted(CATALOGUE.features)
+
+
+def test_the_schema_in_the_package_is_that_of_this_version() -> None:
+    """After a change: `isolane report-schema > conformance/report/report.schema.json`."""
+    stored = json.loads((resources.files(report) / "report.schema.json").read_text())
+    assert stored == contents.schema()
+
+
+def test_a_report_fits_its_schema_and_a_cut_one_does_not(tmp_path: Path) -> None:
+    """So that other tools can rely on it."""
+    content = yaml.safe_load(written(tmp_path).read_text())
+    validator = jsonschema.Draft202012Validator(contents.schema())
+    assert [error.message for error in validator.iter_errors(content)] == []
+    del content["complete"]
+    assert [error.message for error in validator.iter_errors(content)] == ["'complete' is a required property"]
+
+
+def test_what_was_measured_is_taken_from_the_history(tmp_path: Path) -> None:
+    """Capacity, the highest load that was offered, and the bites of each fault at each tenant, added up."""
+    made = builders.story()
+    made.event(1, "load", "capacity", records_per_second=1234.56, left=0)
+    made.event(2, "load", "rates", rates={"0": 30.0, "1": 60.0})
+    made.event(3, "load", "rates", rates={"0": 10.0})
+    for at, tenant, bitten in ((4, "sick-1234", 7), (5, "sick-1234", 3), (6, "h0-1234", 1)):
+        made.event(at, "heal", "slow", tenant=tenant, bitten=bitten)
+    made.event(7, "heal", "node", tenant="h0-1234")
+    measured = Measured.of(made.load(tmp_path))
+    assert measured == Measured(capacity=1234.6, offered=90.0, bites={"slow at sick": 10, "slow at h0": 1})
+    assert Measured.of(builders.story().load(tmp_path / "nothing")) == Measured()
 
 
 def test_the_footer_comes_last(tmp_path: Path) -> None:
@@ -85,6 +137,14 @@ def test_what_is_no_report_is_refused_with_a_reason(tmp_path: Path, content: str
     path = tmp_path / "report.yaml"
     path.write_text(content)
     with pytest.raises(ReportError, match=message):
+        yaml_report.read(path)
+
+
+def test_a_footer_that_is_not_last_is_none(tmp_path: Path) -> None:
+    """What comes after it was not written by this suite."""
+    path = written(tmp_path)
+    path.write_text(path.read_text() + "more: 1\n")
+    with pytest.raises(ReportError, match="was cut short"):
         yaml_report.read(path)
 
 
