@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from isolane.conformance.history_files import HistoryError
+from isolane.conformance.report import yaml_report
 from isolane.conformance.report.yaml_report import ReportError
+from isolane.conformance.result import RunResult
 from isolane.conformance.stored import StoredRun
 
 
@@ -29,5 +31,20 @@ class RunFolder(click.ParamType[StoredRun]):
             self.fail(str(error), param, ctx)
 
 
+class ReportFile(click.ParamType[RunResult]):
+    """A ``report.yaml``, or the folder of a run that has one."""
+
+    name = "report"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> RunResult:
+        """Read the report; one that cannot be read, or was cut short, is wrong usage."""
+        path = Path(str(value))
+        try:
+            return yaml_report.read(path / yaml_report.NAME if path.is_dir() else path)
+        except yaml_report.ReportError as error:
+            self.fail(str(error), param, ctx)
+
+
 RUN = RunFolder()
-"""The one instance."""
+REPORT = ReportFile()
+"""The one instance of each."""

@@ -132,7 +132,14 @@ def _of_declared(requirement: Requirement, own: tuple[Finding, ...], declared: C
     return Outcome(requirement, Verdict.PASS, relevant[0].summary, own)
 
 
-def exit_code(outcomes: Collection[Outcome], *, harness_failed: bool = False, partial: bool = False) -> ExitCode:
+def exit_code(
+    outcomes: Collection[Outcome],
+    *,
+    harness_failed: bool = False,
+    partial: bool = False,
+    excused: Collection[str] = (),
+    outdated: bool = False,
+) -> ExitCode:
     """Return how a run with these outcomes ends.
 
     A violation that was seen stays one, whatever failed later. A run that judged nothing is wrong usage, never green.
@@ -141,12 +148,16 @@ def exit_code(outcomes: Collection[Outcome], *, harness_failed: bool = False, pa
         outcomes: One for each requirement in the run's scope.
         harness_failed: The harness or a service failed.
         partial: Something that the depth declares was skipped.
+        excused: The ids whose violations are known, and were said not to count.
+        outdated: Something is said to be a known deviation, and is none.
     """
     verdicts = {outcome.verdict for outcome in outcomes}
-    if any(outcome.violates for outcome in outcomes):
+    if any(outcome.violates and outcome.requirement.id not in excused for outcome in outcomes):
         return ExitCode.VIOLATES
     if harness_failed:
         return ExitCode.HARNESS_FAILED
+    if outdated:
+        return ExitCode.WRONG_USAGE
     if partial or Verdict.INCONCLUSIVE in verdicts:
         return ExitCode.INCONCLUSIVE
     if not verdicts & {Verdict.PASS, Verdict.FAIL}:

@@ -12,7 +12,7 @@ from isolane.conformance import services
 from isolane.conformance.arguments import RUN
 from isolane.conformance.report import differing
 from isolane.conformance.requests import RUNS, RequestError, request
-from isolane.conformance.running import carry_out
+from isolane.conformance.running import Options, carry_out
 from isolane.conformance.stored import StoredRun
 
 
@@ -41,7 +41,7 @@ def command(*, run: StoredRun, choices: tuple[str, ...], out: Path | None, keep:
         )
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
-    now = carry_out(asked, choice, keep=keep)
+    (now,) = carry_out(asked, choice, Options(keep=keep))
     before = then if then.findings else run.judged()
     console = Console(highlight=False)
     for line in differing.lines(before, now):

@@ -12,6 +12,7 @@ from isolane.conformance.commands import replay
 from isolane.conformance.engine import Request
 from isolane.conformance.report import differing, yaml_report
 from isolane.conformance.result import RunResult
+from isolane.conformance.running import Options
 from isolane.conformance.selftest.conformance.builders import isolated
 from isolane.conformance.selftest.conformance.results import DOUBTED, FAILED, result
 from isolane.conformance.services import ServiceChoice
@@ -26,11 +27,11 @@ class Carried:
         self.asked: Request
         self.choice: ServiceChoice
 
-    def __call__(self, asked: Request, choice: ServiceChoice, *, keep: bool) -> RunResult:
+    def __call__(self, asked: Request, choice: ServiceChoice, options: Options) -> tuple[RunResult, ...]:
         """Take the request."""
-        assert not keep
+        assert options == Options()
         self.asked, self.choice = asked, choice
-        return self.found
+        return (self.found,)
 
 
 def replayed(folder: Path, carried: Carried, monkeypatch: pytest.MonkeyPatch) -> Result:
