@@ -19,6 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--implementation", metavar="NAME|PATH", help="run the conformance tests against it")
     group.addoption("--depth", default="smoke", help="how long to look: smoke (default), standard or soak")
     group.addoption("--services", action="append", metavar="SERVICE=PLACE", default=[], help=_SERVICES)
+    group.addoption("--allow-known", action="store_true", help="let known deviations of the descriptor not count")
     group.addoption("--seed", type=int, help="what load is drawn from; chosen and reported when not given")
     group.addoption(
         "--evidence", type=Path, metavar="DIR", help="where evidence goes (default: isolane-runs/NAME-TIME)"
@@ -28,5 +29,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Bring in the conformance tests when they are asked for."""
     config.addinivalue_line("markers", "requirement(id): the test judges this requirement of the catalogue")
+    config.addinivalue_line("markers", "xdist_group(name): tests of one group stay with one worker of pytest-xdist")
     if config.getoption("implementation"):
         config.pluginmanager.import_plugin("isolane.conformance.pytest_live")

@@ -1,4 +1,7 @@
-"""What `pytest --implementation` adds: the conformance tests, the run behind them, its report and exit code."""
+"""What `pytest --implementation` adds: the conformance tests, the run behind them, its report and exit code.
+
+Under pytest-xdist each worker has services and a run of its own; the controlling process sums up and reports.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from isolane.conformance import engine, services
+from isolane.conformance import engine, regressions, services, sharing
 from isolane.conformance.errors import ImplementationNotStartedError
-from isolane.conformance.report import files, table
+from isolane.conformance.report import files, run_page, table
 from isolane.conformance.requests import RequestError, request
 from isolane.conformance.requirements import requirement
 from isolane.conformance.result import RunResult
@@ -23,6 +27,9 @@ from isolane.fixtures.errors import FixtureError
 from isolane.fixtures.implementations.descriptor import DescriptorError
 
 SUITE = Path(__file__).parent / "suite"
+
+_SHARED = "isolane"
+"""The name under which processes of one run tell each other what they must know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +43,19 @@ class Declared:
 class LiveRun:
     """The run behind a session: services start at the first test, each scenario is lived once."""
 
-    def __init__(self, asked: engine.Request, choice: services.ServiceChoice, stack: ExitStack) -> None:
-        """Prepare; `stack` ends what is started."""
-        self.request, self._choice, self._stack = asked, choice, stack
+    def __init__(self, asked: engine.Request, choice: services.ServiceChoice, stack: ExitStack, worker: str) -> None:
+        """Prepare; `stack` ends what is started. `worker` names the process among several; empty: the only one."""
+        self.request, self.worker = asked, worker
+        self._choice, self._stack = choice, stack
         self._run: engine.Run | None = None
+        self.others: list[dict[str, Any]] = []  # what workers have found, as they sent it
 
     def outcome(self, declared: Declared) -> Outcome:
         """What the scenario says of the requirement; lives the scenario unless a test has before."""
         run = self._run = self._run or self._begun()
         try:
-            run.live(declared.scenario)
+            with sharing.turn(self.request.folder, declared.scenario):
+                run.live(declared.scenario)
         except (ImplementationNotStartedError, DescriptorError) as error:
             pytest.exit(f"isolane: {error}", returncode=ExitCode.WRONG_USAGE)
         result = run.result()
@@ -55,14 +65,15 @@ class LiveRun:
 
     @property
     def result(self) -> RunResult | None:
-        """What the run has found until now; None before it began."""
-        return self._run.result() if self._run else None
+        """What the run has found until now, its workers' part included; None before it began."""
+        return sharing.merged(self.others) if self.others else self._run.result() if self._run else None
 
     def _begun(self) -> engine.Run:
         ticker = self._stack.enter_context(Ticker(self.request.descriptor.name))
+        folder = self.request.folder / self.worker
         try:
             self.request = engine.built(self.request, ticker.say)
-            running = self._stack.enter_context(services.started(self._choice, self.request.folder, ticker.say))
+            running = self._stack.enter_context(services.started(self._choice, folder, ticker.say))
         except DescriptorError as error:
             pytest.exit(f"isolane: {error}", returncode=ExitCode.WRONG_USAGE)
         except FixtureError as error:
@@ -81,23 +92,41 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.UsageError: An option is wrong.
     """
     if config.getoption("numprocesses", None):
-        raise pytest.UsageError("--implementation measures time: run it without --numprocesses")
+        config.option.dist = "loadgroup"  # what belongs together stays together
+    given: dict[str, Any] = getattr(config, "workerinput", {}).get(_SHARED, {})
     stack = config.stash[_STACK] = ExitStack()
     try:
         choice = services.ServiceChoice.parse(config.getoption("services"))
         asked = request(
             config.getoption("implementation"),
             depth_name=config.getoption("depth"),
-            seed=config.getoption("seed"),
-            out=config.getoption("evidence"),
+            seed=given.get("seed", config.getoption("seed")),
+            out=Path(given["folder"]) if given else config.getoption("evidence"),
             clusters=choice.elasticsearch,
+            joining=bool(given),
         )
     except (DescriptorError, RequestError, services.ServiceChoiceError) as error:
         raise pytest.UsageError(str(error)) from error
-    config.stash[_LIVE] = LiveRun(asked, choice, stack)
+    config.stash[_LIVE] = LiveRun(asked, choice, stack, given.get("worker", ""))
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(SUITE)]
         config.option.markexpr = ""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 - a class of pytest-xdist's, which may not be there
+    """Tell a worker which run it belongs to."""
+    asked = node.config.stash[_LIVE].request
+    name = node.gateway.id
+    node.workerinput[_SHARED] = {"seed": asked.seed, "folder": str(asked.folder), "worker": f"services-{name}"}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - see above
+    """Take what a worker has found."""
+    found = getattr(node, "workeroutput", {}).get(_SHARED)
+    if found is not None:
+        node.config.stash[_LIVE].others.append(found)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -108,7 +137,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             "declared",
             [
                 pytest.param(
-                    Declared(name, scenario), id=f"{scenario.name}-{name}", marks=pytest.mark.requirement(name)
+                    Declared(name, scenario),
+                    id=f"{scenario.name}-{name}",
+                    marks=[pytest.mark.requirement(name), pytest.mark.xdist_group(sharing.group_of(scenario))],
                 )
                 for scenario in asked.scenarios
                 for name in scenario.judged(asked.descriptor)
@@ -127,12 +158,17 @@ def live_run(pytestconfig: pytest.Config) -> Iterator[LiveRun]:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the reports; the session ends with the run's exit code, unless pytest itself was stopped."""
-    result = session.config.stash[_LIVE].result
-    if result is None:
+    live = session.config.stash[_LIVE]
+    if live.result is None:
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = ExitCode.WRONG_USAGE
         return
-    files.write(result, session.config.stash[_LIVE].request.folder)
+    if live.worker:
+        output: dict[str, Any] = vars(session.config)["workeroutput"]
+        output[_SHARED] = sharing.packed(live.result)
+        return
+    result = _excused(session.config, live.result)
+    files.write(result, live.request.folder)
     if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
         session.exitstatus = result.exit_code
 
@@ -141,9 +177,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Print the table by requirement, and where the evidence is."""
     live = config.stash[_LIVE]
     if live.result is not None:
+        result = _excused(config, live.result)
         terminalreporter.section("isolane")
         console = Console(force_terminal=terminalreporter.hasmarkup)
         with console.capture() as captured:
-            table.show(live.result, console)
+            table.show(result, console)
         terminalreporter.write(captured.get())
+        for line in regressions.lines(result, None):
+            terminalreporter.line(line)
+        terminalreporter.line(f"Page: {live.request.folder / run_page.NAME}")
         terminalreporter.line(f"Evidence: {live.request.folder}")
+
+
+def _excused(config: pytest.Config, result: RunResult) -> RunResult:
+    return regressions.excused(result, allow_known=config.getoption("allow_known"))

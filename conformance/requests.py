@@ -14,6 +14,7 @@ from isolane.conformance.engine import Request
 from isolane.conformance.requirements import CATALOGUE, UnknownRequirementError, requirement
 from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.fixtures.implementations import descriptor
+from isolane.fixtures.implementations.descriptor import Descriptor
 
 RUNS = Path("isolane-runs")
 """Where evidence goes when no other folder is named."""
@@ -33,6 +34,7 @@ def request(
     profiles: Sequence[str] = (),
     names: Sequence[str] = (),
     clusters: ClusterKind = "scripted",
+    joining: bool = False,
 ) -> Request:
     """A request for the implementation of that name or descriptor path; its folder is made.
 
@@ -45,12 +47,14 @@ def request(
         profiles: Profiles to judge only, likewise.
         names: Scenarios to run only, likewise.
         clusters: What the tenants' clusters are.
+        joining: Whether another process has made the folder for this run already.
 
     Raises:
         DescriptorError: No such implementation, or its descriptor is wrong.
         RequestError: Another value is wrong.
     """
     known = descriptor.find(implementation)
+    _check_deviations(known)
     if depth_name not in DEPTHS:
         raise RequestError(f"--depth: {depth_name!r}: allowed: {', '.join(DEPTHS)}")
     if seed is not None and seed < 0:
@@ -68,8 +72,17 @@ def request(
     )
     if not made.scenarios:
         raise RequestError(_nothing_to_run(made))
-    made_folder(made.folder)
+    if not joining:
+        made_folder(made.folder)
     return made
+
+
+def _check_deviations(known: Descriptor) -> None:
+    for deviation in known.known_deviation:
+        try:
+            requirement(deviation.id)
+        except UnknownRequirementError as error:
+            raise RequestError(f"{known.name}: known_deviation: {error}") from error
 
 
 def _scope(profiles: Sequence[str], ids: Sequence[str]) -> tuple[str, ...]:

@@ -39,7 +39,6 @@ def test_with_it_there_is_a_test_for_each_requirement_and_scenario(folder: pytes
         (("refrence",), "*did you mean 'reference'?*"),
         (("reference", "--depth", "deep"), "*--depth: 'deep': allowed: smoke, standard, soak*"),
         (("reference", "--services", "redis=native"), "*--services: 'redis=native': no such service*"),
-        (("reference", "-n", "2"), "*measures time: run it without --numprocesses*"),
     ],
 )
 def test_wrong_options_are_wrong_usage(folder: pytest.Pytester, arguments: tuple[str, ...], message: str) -> None:
