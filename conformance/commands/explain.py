@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from isolane.conformance.report import requirement_page
 from isolane.conformance.requirements import CATALOGUE, Requirement, UnknownRequirementError, requirement
 from isolane.conformance.scenarios.catalogue import judging
 from isolane.conformance.scenarios.model import Scenario
 
 
 @click.command()
-@click.argument("identifier", metavar="ID")
-def command(identifier: str) -> None:
+@click.argument("identifier", metavar="ID", required=False)
+@click.option("--pages", type=click.Path(file_okay=False, path_type=Path), help="Write a page of each here.")
+def command(identifier: str | None, pages: Path | None) -> None:
     """Say what the requirement ID means, why it is there, and how it is judged."""
+    if pages is not None:
+        requirement_page.write(pages)
+        click.echo(f"wrote {len(CATALOGUE.requirements)} pages to {pages}")
+        return
+    if identifier is None:
+        raise click.UsageError(f"ID: one of {', '.join(CATALOGUE.requirements)}")
     try:
         found = requirement(identifier)
     except UnknownRequirementError as error:

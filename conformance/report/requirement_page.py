@@ -1,0 +1,113 @@
+"""A page of Markdown for each requirement: what it says, why, how it is judged, and how to see it broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from isolane.conformance.depth import DEPTHS
+from isolane.conformance.requirements import CATALOGUE, Requirement
+from isolane.conformance.scenarios.catalogue import SCENARIOS
+from isolane.conformance.scenarios.model import Scenario
+from isolane.fixtures.known_bad.catalogue import CATALOGUE as KNOWN_BAD
+
+INDEX = "README.md"
+
+
+def pages() -> dict[str, str]:
+    """Return every page by its file's name: one for each requirement, and the list of all."""
+    made = {f"{requirement.id}.md": page(requirement) for requirement in CATALOGUE.requirements.values()}
+    return {**made, INDEX: index()}
+
+
+def write(folder: Path) -> None:
+    """Write every page into a folder, which is made; pages of ids that there are no more are left.
+
+    Raises:
+        OSError: One cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def page(requirement: Requirement) -> str:
+    """Return the page of one requirement."""
+    return "\n".join(_lines(requirement))
+
+
+def index() -> str:
+    """Return the list of all requirements, with links to their pages."""
+    head = [
+        f"# The requirements, catalogue {CATALOGUE.version}",
+        "",
+        "Each page says what a requirement means, why it is there, how it is judged, and which implementation that is",
+        "wrong on purpose breaks it. `isolane explain ID` says the same in the terminal.",
+    ]
+    rows: list[str] = []
+    for name, family in CATALOGUE.families.items():
+        own = [each for each in CATALOGUE.requirements.values() if each.family == name]
+        rows += ["", f"## {name}: {family.title}", "", *([family.note, ""] if family.note else [])]
+        rows += [f"* [{each.id}]({each.id}.md) ({_level(each)}): {each.statement}" for each in own]
+    return "\n".join([*head, *rows, ""])
+
+
+def _lines(requirement: Requirement) -> Iterator[str]:
+    family = CATALOGUE.families[requirement.family]
+    seen = ", ".join(way.words for way in requirement.seen)
+    yield f"# {requirement.id}"
+    yield ""
+    yield f"**{requirement.statement}**"
+    yield ""
+    yield f"{_level(requirement)}; profile {family.profile}; seen by {seen}; catalogue {CATALOGUE.version}."
+    if family.note:
+        yield from _section(f"For all of {requirement.family}", [family.note])
+    yield from _section("Why", [requirement.why])
+    if requirement.reports:
+        yield from _section("Reported of others", [f"* [{each}]({_link(each)})" for each in requirement.reports])
+    yield from _section("How it is judged", [requirement.how])
+    scenarios = [each for each in SCENARIOS if requirement.id in each.judges]
+    yield from _section(
+        "Where", [*map(_where, scenarios)] or ["No scenario judges it yet: it is reported as not judged."]
+    )
+    bad = {name: known for name, known in KNOWN_BAD.items() if requirement.id in known.fails}
+    if bad:
+        yield from _section("Known bad", [f"* `{name}`: {known.sentence}" for name, known in bad.items()])
+    if scenarios:
+        yield from _section("See it for yourself", list(_commands(requirement, scenarios, next(iter(bad), None))))
+    yield ""
+
+
+def _commands(requirement: Requirement, scenarios: list[Scenario], bad: str | None) -> Iterator[str]:
+    first = min(scenarios, key=lambda scenario: DEPTHS.index(scenario.depths[0]))
+    yield "```sh"
+    yield f"isolane verify reference --depth {first.depths[0]} --only {requirement.id}"
+    if bad is not None:
+        known = KNOWN_BAD[bad]
+        chosen = next((each for each in scenarios if each.name in known.scenarios), first)
+        options = f"--depth {known.depth} --scenario {chosen.name} --only {requirement.id} --out broken"
+        yield f"isolane verify known-bad/{bad} {options}"
+        yield f"isolane why broken {requirement.id}"
+    yield "```"
+
+
+def _where(scenario: Scenario) -> str:
+    depths = ", ".join(scenario.depths)
+    real = "" if scenario.clusters == "scripted" else f", with `--services elasticsearch={scenario.clusters}`"
+    return f"* scenario `{scenario.name}` ({depths}{real}): {scenario.title}"
+
+
+def _level(requirement: Requirement) -> str:
+    return f"{requirement.level.words}: `{requirement.feature}`" if requirement.feature else requirement.level.words
+
+
+def _link(report: str) -> str:
+    repository, _, number = report.partition("#")
+    return f"https://github.com/{repository}/issues/{number}"
+
+
+def _section(title: str, lines: list[str]) -> Iterator[str]:
+    yield ""
+    yield f"## {title}"
+    yield ""
+    yield from lines

@@ -1,0 +1,52 @@
+"""The pages of the requirements are made from the catalogue, and are those of this version of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from isolane.conformance.commands import explain
+from isolane.conformance.report import requirement_page
+from isolane.conformance.requirements import CATALOGUE, requirement
+
+PAGES = Path(__file__).parents[3] / "docs" / "requirements"
+
+
+@pytest.mark.skipif(not PAGES.parent.exists(), reason="documentation is not part of an installation")
+def test_the_pages_in_the_documentation_are_fresh() -> None:
+    """After a change of the catalogue, scenarios or known-bad: `isolane explain --pages docs/requirements`."""
+    stored = {path.name: path.read_text() for path in PAGES.iterdir()}
+    made = requirement_page.pages()
+    assert set(stored) == set(made)
+    stale = [name for name, text in made.items() if stored[name] != text]
+    assert stale == [], "write them again: isolane explain --pages docs/requirements"
+
+
+def test_a_page_says_what_why_and_how() -> None:
+    """With the public reports, the known-bad implementations, and what to type to see it broken."""
+    text = requirement_page.page(requirement("DEL-3"))
+    for said in ("# DEL-3", requirement("DEL-3").statement, "## Why", "## How it is judged", "`trust_200`: A request"):
+        assert said in text
+    assert "isolane verify known-bad/trust_200 --depth standard --scenario outcomes --only DEL-3 --out broken" in text
+
+
+def test_one_that_nobody_judges_says_so() -> None:
+    """Its page does not pretend."""
+    unjudged = next(each for each in CATALOGUE.requirements.values() if "See it for" not in requirement_page.page(each))
+    assert "it is reported as not judged" in requirement_page.page(unjudged)
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """Each id once."""
+    for identifier in CATALOGUE.requirements:
+        assert requirement_page.index().count(f"({identifier}.md)") == 1
+
+
+def test_the_command_writes_them(tmp_path: Path) -> None:
+    """All of them, into any folder; without an id and without that it says which ids there are."""
+    outcome = CliRunner().invoke(explain.command, ["--pages", str(tmp_path / "pages")])
+    assert outcome.exit_code == 0
+    assert {path.name for path in (tmp_path / "pages").iterdir()} == set(requirement_page.pages())
+    assert "ID: one of TEN-1, TEN-2" in CliRunner().invoke(explain.command, []).output
