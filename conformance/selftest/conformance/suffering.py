@@ -171,7 +171,13 @@ def _overtaken(history: History, record: Produced) -> bool:
 
 
 def _in_flight(history: History, record: Produced) -> bool:
-    return any(sendings and sendings[0].answer is not Answer.CONFIRMED for sendings in items(history, record))
+    at, bounds = _first_sent(history, record), history.meta.bounds
+    beside = history.by_partition[record.topic, record.partition]
+    there = [each for each in beside if _first_sent(history, each) <= at < history.finished_at(each)]
+    records, size = bounds["in_flight_records"], bounds["in_flight_bytes"]
+    assert isinstance(records, int)
+    assert isinstance(size, int)
+    return len(there) > records or sum(each.size for each in there) > size
 
 
 def _remembered(history: History, record: Produced) -> bool:
