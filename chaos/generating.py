@@ -94,6 +94,12 @@ class Plan:
         """Whether nothing is wrong with something now."""
         return self.wrong.get(what, 0.0) <= self.now
 
+    @property
+    def is_serving(self) -> bool:
+        """Whether members certainly read from Kafka now, so that what is wrong elsewhere meets their requests."""
+        sure = self.members > 1 or self.is_well("members")
+        return self.members > 0 and sure and self.is_well(KAFKA)
+
     def add(self, fault: Anything, *, wrong: str | None = None, seconds: float = 0.0) -> None:
         """Let something happen now, with which something is wrong for so long, and time go by."""
         self.faults.append(fault)
@@ -122,6 +128,7 @@ class Walk(RuleBasedStateMachine):
         """Let time go by."""
         self.plan.now += pause
 
+    @precondition(lambda self: self.plan.is_serving)
     @rule(place=_PLACES, seconds=_SECONDS, kind=st.sampled_from(_ON_THE_WIRE))
     def spoil_the_way(self, place: str, seconds: float, kind: type[Any]) -> None:
         """Slow down, cut or silence the way to a cluster."""
@@ -129,12 +136,14 @@ class Walk(RuleBasedStateMachine):
             fault = kind(at=self.plan.now, seconds=seconds, target=place)
             self.plan.add(fault, wrong=place, seconds=seconds)
 
+    @precondition(lambda self: self.plan.is_serving)
     @rule(place=_PLACES)
     def swallow(self, place: str) -> None:
         """Lose a reply."""
         if self.plan.is_well(place):
             self.plan.add(Swallow(at=self.plan.now, seconds=5, target=place), wrong=place, seconds=5)
 
+    @precondition(lambda self: self.plan.is_serving)
     @rule(place=_PLACES, seconds=_SECONDS, kind=st.sampled_from([NodeKill, NodeFreeze, WriteBlock]))
     def spoil_a_node(self, place: str, seconds: float, kind: type[Any]) -> None:
         """Kill, freeze or block a node."""
@@ -142,7 +151,7 @@ class Walk(RuleBasedStateMachine):
             fault = kind(at=self.plan.now, seconds=seconds, tenant=place)
             self.plan.add(fault, wrong=place, seconds=seconds + 3)
 
-    @precondition(lambda self: self.plan.is_well(KAFKA))
+    @precondition(lambda self: self.plan.is_serving)
     @rule(seconds=_SECONDS, kind=st.sampled_from([Latency, Bandwidth, BlackHole, Refuse]))
     def spoil_the_way_to_kafka(self, seconds: float, kind: type[Any]) -> None:
         """Slow down, cut or silence the way to Kafka."""
@@ -161,7 +170,7 @@ class Walk(RuleBasedStateMachine):
         """Send many records at once, or abort a transaction."""
         self.plan.add(kind(at=self.plan.now, tenant=place, records=100))
 
-    @precondition(lambda self: self.plan.is_well(KAFKA) and self.plan.is_well("busy"))
+    @precondition(lambda self: self.plan.is_serving and self.plan.is_well("busy"))
     @rule()
     def push_back(self) -> None:
         """Fill a write queue."""

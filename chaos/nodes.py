@@ -16,6 +16,7 @@ from isolane.conformance.outages import without_node, write_block
 from isolane.fixtures.services.elasticsearch_conditions import make_new_indices, map_as_number
 from isolane.fixtures.services.elasticsearch_probe import NotAnsweringError
 
+_REJECTED_WITHIN = 5.0
 _WAITING = "records that waited for it"
 _ANSWERED = "requests that the node answered meanwhile"
 
@@ -81,11 +82,19 @@ def conflict(scene: Scene, fault: Conflict) -> Iterator[Bites]:
 @way(Rejections, "items that found the write queue full")
 @contextmanager
 def rejections(scene: Scene, fault: Rejections) -> Iterator[Bites]:
-    """Send many records at once."""
+    """Send many records at once, and wait for the first item that is rejected: that comes at once, or never."""
     name = scene.world.name_of(fault.tenant)
     before = scene.stage.nodes.counts(name).rejected
+    rejected = 0
+
+    def is_rejected() -> bool:
+        nonlocal rejected
+        rejected = scene.stage.nodes.counts(name).rejected - before
+        return rejected > 0
+
     scene.world.send(fault.tenant, count=fault.records)
-    yield lambda: scene.stage.nodes.counts(name).rejected - before
+    scene.world.await_that(is_rejected, _REJECTED_WITHIN, "an item that is rejected")
+    yield lambda: rejected
 
 
 @way(Oversized, "records that are too large together")

@@ -108,11 +108,15 @@ class ProxiedNodes(Nodes):
         super().remove(tenant)
 
     def counts(self, tenant: str) -> Counts:
-        """What a tenant's node has counted since it was started; nothing while it does not answer."""
+        """What a tenant's node has counted since it was started.
+
+        Raises:
+            HarnessError: It does not answer: it is killed or frozen, say.
+        """
         try:
             return counts(self.node(tenant).endpoint, timeout=ANSWERS_WITHIN)
-        except NotAnsweringError:
-            return Counts()
+        except NotAnsweringError as error:
+            raise HarnessError(f"{tenant}'s node does not say what it has answered: {error}") from error
 
 
 @dataclass(frozen=True)
