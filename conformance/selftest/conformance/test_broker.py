@@ -170,3 +170,27 @@ def owned(broker: Broker, group: str) -> list[tuple[str, int]]:
         return [place for places in broker.group(group).members.values() for place in places]
     except UnreadableError:
         return []
+
+
+def test_one_broker_leads_everything(broker: Broker, topic: str) -> None:
+    """The partitions of a topic, and every group, once there is one."""
+    assert broker.leaders([topic]) == {(topic, 0): 1}
+    assert broker.leaders([]) == {}
+    broker.rewind(f"group-{topic}", [topic])  # the first group makes the topic in which offsets are kept
+    assert until(lambda: broker.coordinator(f"group-{topic}") == 1)
+
+
+def test_an_operator_sets_offsets_back_when_nobody_is_in_the_group(kafka: Kafka, broker: Broker, topic: str) -> None:
+    """They are at the beginning afterwards; while a member is there Kafka refuses."""
+    group = f"group-{topic}"
+    with closing(Producer(kafka.bootstrap)) as producer:
+        send(producer, topic, b"a", b"b")
+    consumer = KafkaConsumer(topic, bootstrap_servers=kafka.bootstrap, group_id=group, auto_offset_reset="earliest")
+    with closing(consumer):
+        assert until(lambda: bool(consumer.poll(timeout_ms=100)))
+        consumer.commit()
+        with pytest.raises(HarnessError, match="does not set the offsets"):
+            broker.rewind(group, [topic])
+    assert broker.committed(group) == {(topic, 0): 2}
+    broker.rewind(group, [topic])
+    assert broker.committed(group) == {(topic, 0): 0}
