@@ -1,11 +1,13 @@
 """Run the reference: `python -m isolane.reference --config FILE`.
 
-Exit codes: 0 after a clean stop, 1 when it cannot go on, 2 for a wrong command line or configuration.
+Exit codes: 0 after a clean stop or a check that found nothing, 1 when it cannot go on, 2 for a wrong command line or
+configuration. On SIGHUP it takes the tenants of the file as they are then.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from isolane.reference import log
 from isolane.reference.config import Config, ConfigError
+from isolane.reference.config_rules import check_change
 from isolane.reference.dead_letter import DeadLetters
 from isolane.reference.exporter import Exporter
 from isolane.reference.kafka_consumer import KafkaGroupConsumer
@@ -23,7 +26,7 @@ from isolane.reference.telemetry import Telemetry
 if TYPE_CHECKING:
     from isolane.reference.consumer import Owner
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # Beyond the grace for attempts under way: to commit, and to leave the group.
 _STOP_MARGIN = 5.0
 
@@ -31,40 +34,68 @@ _STOP_MARGIN = 5.0
 def main() -> int:
     """Run until SIGTERM or SIGINT; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m isolane.reference", description=__doc__)
-    parser.add_argument("--config", metavar="FILE", required=True, help="the configuration, in YAML")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--config", metavar="FILE", help="the configuration, in YAML")
+    what.add_argument("--print-schema", action="store_true", help="print the configuration's JSON Schema, and end")
+    parser.add_argument("--check", action="store_true", help="check the configuration, and end")
     arguments = parser.parse_args()
+    if arguments.print_schema:
+        sys.stdout.write(f"{json.dumps(Config.model_json_schema(), indent=2)}\n")
+        return 0
     try:
-        return _run(Config.load(arguments.config))
+        config = Config.load(arguments.config)
+        return 0 if arguments.check else _run(arguments.config, config)
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 2
 
 
-def _run(config: Config) -> int:
+def _run(path: str, config: Config) -> int:
     log.set_up()
     # Blocked before any thread is started: all of them inherit it, and the main thread alone takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     runtime = Runtime(_crash)
-    program = _program(config, runtime)
+    clusters = {name: Exporter(tenant.elasticsearch, runtime) for name, tenant in config.tenants.items()}
+
+    def connect(owner: Owner) -> KafkaGroupConsumer:
+        return KafkaGroupConsumer(config.kafka, config.subscription, owner, runtime)
+
+    program = Program(config, runtime, connect, clusters, DeadLetters(config))
     if config.telemetry is not None:
         Telemetry(config.telemetry, config.kafka.revoke_grace, program.state).start(runtime)
     program.start()
     log.info("started", mode=config.kafka.partition_processing.mode, tenants=len(config.tenants))
-    received = signal.sigwait(_SIGNALS)
+    tenants = config
+    while (received := signal.sigwait(_SIGNALS)) == signal.SIGHUP:
+        tenants = _reload(path, tenants, program, clusters, runtime)
     log.info("stopping", signal=signal.Signals(received).name)
     in_time = program.stop(config.kafka.revoke_grace + _STOP_MARGIN)
     log.info("stopped", in_time=in_time)
     return 0
 
 
-def _program(config: Config, runtime: Runtime) -> Program:
-    """Wire the program to the real world."""
-
-    def connect(owner: Owner) -> KafkaGroupConsumer:
-        return KafkaGroupConsumer(config.kafka, config.subscription, owner, runtime)
-
-    clusters = {name: Exporter(tenant.elasticsearch, runtime) for name, tenant in config.tenants.items()}
-    return Program(config, runtime, connect, clusters, DeadLetters(config))
+def _reload(path: str, former: Config, program: Program, clusters: dict[str, Exporter], runtime: Runtime) -> Config:
+    """Take the tenants of the file as it is now (OPS-4); return the configuration that is in force from now on."""
+    try:
+        config = Config.load(path)
+        check_change(former, config)
+    except ConfigError as error:
+        log.warning("configuration refused", errors=str(error).splitlines())
+        return former
+    removed = former.tenants.keys() - config.tenants.keys()
+    changed = {
+        name: Exporter(tenant.elasticsearch, runtime)
+        for name, tenant in config.tenants.items()
+        if name not in former.tenants or tenant.elasticsearch != former.tenants[name].elasticsearch
+    }
+    program.change(config, changed)
+    for name in [*changed, *removed]:
+        if name in clusters:
+            clusters[name].cut()
+            clusters.pop(name).close()
+    clusters |= changed
+    log.info("configuration changed", connected=sorted(changed), removed=sorted(removed))
+    return config
 
 
 def _crash(thread: str, error: Exception) -> None:

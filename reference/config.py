@@ -5,13 +5,13 @@ float, sizes are bytes as int. Every model is frozen.
 """
 
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from isolane.reference.config_rules import contradictions
 from isolane.reference.config_source import ConfigError, mistakes, read_yaml
 from isolane.reference.credentials import ApiKey, Credential
 from isolane.reference.names import (
@@ -23,7 +23,6 @@ from isolane.reference.names import (
     Selector,
     compiled,
     dead_letter_pattern,
-    signal_in,
 )
 from isolane.reference.units import Duration, Grace, Size
 
@@ -229,8 +228,8 @@ class Config(Model):
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
-        if contradictions := [*_limits(self), *_intervals(self), *_credentials(self), *_ownership(self)]:
-            raise ValueError("\n".join(contradictions))
+        if found := contradictions(self):
+            raise ValueError("\n".join(found))
         return self
 
     @cached_property
@@ -256,78 +255,13 @@ class Config(Model):
         claimants = () if self.is_dead_letter(topic) else self.claimants(topic)
         return claimants[0] if len(claimants) == 1 else None
 
+    def destination(self, topic: str) -> tuple[str, str] | None:
+        """Return who owns `topic`, and the index that its documents are written to; None if nobody owns it."""
+        tenant = self.tenant_of(topic)
+        return None if tenant is None else (tenant, self.tenants[tenant].elasticsearch.index)
+
     @cached_property
     def _owners(self) -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
         return tuple(
             (name, tuple(compiled(selector) for selector in tenant.topics)) for name, tenant in self.tenants.items()
         )
-
-
-def _limits(config: Config) -> Iterator[str]:
-    workers, limiter = config.sending_queue.num_consumers, config.limiter
-    # Half of the workers at most, so that no tenant, however healthy, can hold them all (design decision 4).
-    half = f"half of sending_queue.num_consumers ({workers // 2})"
-    if limiter.ceiling > workers // 2:
-        yield f"limiter.ceiling: {limiter.ceiling} is more than {half}"
-    if limiter.probation_slots > workers // 2:
-        yield f"limiter.probation_slots: {limiter.probation_slots} is more than {half}"
-    if limiter.floor > limiter.ceiling:
-        yield f"limiter.floor: {limiter.floor} is more than limiter.ceiling ({limiter.ceiling})"
-    # Tenants at risk may hold half of the budget at most; a flush must fit into that (design decision 7).
-    if config.memory.budget < 2 * config.flush.max_bytes:
-        yield (
-            f"memory.budget: {config.memory.budget} bytes are less than two flushes of flush.max_bytes "
-            f"({config.flush.max_bytes} bytes)"
-        )
-
-
-def _intervals(config: Config) -> Iterator[str]:
-    kafka = config.kafka
-    if kafka.heartbeat_interval >= kafka.session_timeout:
-        yield (
-            f"kafka.heartbeat_interval: {kafka.heartbeat_interval:g}s must be shorter than "
-            f"kafka.session_timeout ({kafka.session_timeout:g}s)"
-        )
-    if kafka.revoke_grace >= kafka.max_poll_interval:
-        yield (
-            f"kafka.revoke_grace: {kafka.revoke_grace:g}s must be shorter than "
-            f"kafka.max_poll_interval ({kafka.max_poll_interval:g}s)"
-        )
-    if config.retry.initial_interval > config.retry.max_interval:
-        yield (
-            f"retry.initial_interval: {config.retry.initial_interval:g}s is longer than "
-            f"retry.max_interval ({config.retry.max_interval:g}s)"
-        )
-    # A probe's deadline starts near slow_after and doubles up to the full one (design decision 5).
-    if config.limiter.slow_after > config.request.timeout:
-        yield (
-            f"limiter.slow_after: {config.limiter.slow_after:g}s is longer than "
-            f"request.timeout ({config.request.timeout:g}s)"
-        )
-
-
-def _credentials(config: Config) -> Iterator[str]:
-    for name, tenant in config.tenants.items():
-        if tenant.elasticsearch.api_key and tenant.elasticsearch.basic:
-            yield f"tenants.{name}.elasticsearch.basic: is given beside api_key; only one of them is allowed"
-
-
-def _ownership(config: Config) -> Iterator[str]:
-    """Yield what can be decided of who owns what: equal patterns, and topics given by name."""
-    claimed: dict[str, str] = {}
-    for tenant, selectors in ((name, tenant.topics) for name, tenant in config.tenants.items()):
-        for position, selector in enumerate(selectors):
-            field = f"tenants.{tenant}.topics[{position}]: {selector!r}"
-            other = claimed.setdefault(selector, tenant)
-            if other != tenant:
-                yield f"{field} belongs to tenant {other!r} already"
-            elif not selector.startswith("^"):
-                yield from (
-                    f"{field} is claimed by tenant {name!r} too"
-                    for name in config.claimants(selector)
-                    if name != tenant and selector not in config.tenants[name].topics
-                )
-                if signal_in(selector) is None:
-                    yield f"{field} has no part that is logs, metrics or traces: what its records are is not known"
-                if not re.match(config.subscription, selector):
-                    yield f"{field} is never read: nothing in kafka.topics matches it"

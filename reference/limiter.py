@@ -116,6 +116,7 @@ class _Tenant:
         self.failures = 0  # in a row, with nothing accepted; those of one moment count once
         self.failed_at = _NEVER
         self.resume_at = _NEVER
+        self.renewed_at = _NEVER
 
     @property
     def at_risk(self) -> bool:
@@ -209,15 +210,29 @@ class Dispatcher:
         # Items that are refused once more, or for their index, are no news of the cluster: it may accept all others.
         news = flush.attempts == 1 and Outcome.RETRYABLE in division.counts
         flush.hit_an_outage = not division.accepts and (reply.request is not None or news)
-        self._learn(tenant, grant, division, saturated=saturated, now=now)
+        if grant.began >= tenant.renewed_at:
+            self._learn(tenant, grant, division, saturated=saturated, now=now)
         if flush.lane.closed:
             return division, division.left
         self._keep(tenant, flush, reply, division, now)
+        if grant.began < tenant.renewed_at:
+            tenant.waiting.hasten()
         return division, ()
 
     def cancel(self, grant: Grant) -> None:
         """Release the slot of a grant whose attempt was not begun."""
         self._release(grant, self._tenant(grant.flush.lane.tenant))
+
+    def renew(self, tenant: str, now: float) -> None:
+        """Know nothing of a tenant's cluster: it is another one from now on, or is told another credential (OPS-4)."""
+        former = self._tenants.pop(tenant, None)
+        if former is not None:
+            own = self._tenant(tenant)
+            own.waiting, own.since, own.slots, own.overdue = former.waiting, former.since, former.slots, former.overdue
+            own.renewed_at = now
+            own.waiting.hasten()
+            if tenant in self._waiting:
+                self._waiting[tenant] = own
 
     def at_risk(self, tenant: str) -> bool:
         """Whether `tenant` has had no success yet, did badly last, or has an attempt open that is slow."""

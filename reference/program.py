@@ -89,6 +89,18 @@ class Program:
         self._letters.close()
         return not self._receiving.is_alive()
 
+    def change(self, config: Config, clusters: Mapping[str, Cluster]) -> None:
+        """Take other tenants from now on, and leave those alone that are the same (OPS-4).
+
+        Args:
+            config: Differs from the former one in its tenants alone.
+            clusters: Of the tenants that are new, or are to be sent to in another way.
+        """
+        self._config = config
+        for tenant, cluster in clusters.items():
+            self._line.connect(tenant, cluster)
+        self._receiver.change(config)
+
     def state(self) -> State:
         """Return what is to be seen of it; for any thread."""
         return State(
@@ -98,8 +110,7 @@ class Program:
             *self._letters.counts(),
         )
 
-    def _worker_for(self, partition: Partition) -> PartitionWorker:
-        index_for = self._config.tenants[partition.tenant].elasticsearch.index_for
+    def _worker_for(self, partition: Partition, index_for: Callable[[str], str]) -> PartitionWorker:
         encoding = self._config.kafka.encoding
 
         def decode(record: ConsumerRecord) -> list[Document]:

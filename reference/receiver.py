@@ -54,7 +54,7 @@ class Receiver:
         runtime: Runtime,
         line: Line,
         connect: Callable[[Owner], Consumer],
-        worker_for: Callable[[Partition], PartitionWorker],
+        worker_for: Callable[[Partition, Callable[[str], str]], PartitionWorker],
         *,
         inline: bool,
     ) -> None:
@@ -65,7 +65,7 @@ class Receiver:
             runtime: Of the process.
             line: Where pieces of records go.
             connect: Makes the consumer; may block until Kafka is there.
-            worker_for: Makes the worker of a partition.
+            worker_for: Makes the worker of a partition, whose tenant has these indices for its signals.
             inline: Whether the poll thread does the work of the workers itself (the mode `shared_loop`).
         """
         self._config = config
@@ -77,7 +77,8 @@ class Receiver:
         self._partitions: dict[TopicPartition, Partition] = {}
         self._workers: dict[TopicPartition, PartitionWorker] = {}  # if their work is done inline
         self._paused: dict[TopicPartition, None] = {}  # in order: who was paused first is resumed first
-        self._unowned: set[TopicPartition] = set()
+        self._unowned: dict[TopicPartition, int | None] = {}  # with the first offset that waits, once it is known
+        self._changed: Config | None = None  # the configuration to adopt
         self._polled_at = runtime.now()
         self._trouble: str | None = "no broker has answered yet"
         self._observe_at = 0.0
@@ -97,6 +98,7 @@ class Receiver:
             self._polled_at = self._runtime.now()
             for place, records in consumer.poll(_POLL_WAIT).items():
                 self._hand_over(consumer, place, records)
+            self._adopt(consumer)
             self._pause(consumer)
             self._resume(consumer)
             self._commit(consumer)
@@ -118,6 +120,11 @@ class Receiver:
         partitions = [partition.state(paused=paused) for partition, paused in owned]
         return ReceiverState(self._runtime.now() - self._polled_at, self._trouble, partitions, unowned)
 
+    def change(self, config: Config) -> None:
+        """Let other tenants own the topics soon; for any thread. Nothing but the tenants may differ."""
+        with self._lock:
+            self._changed = config
+
     def assigned(self, places: Collection[TopicPartition]) -> None:
         """See `Owner`."""
         for place in places:
@@ -126,7 +133,7 @@ class Receiver:
                 self._put_aside(place)
                 continue
             partition = Partition(self._runtime, place, tenant, self._config.kafka.partition_processing, self._line)
-            worker = self._worker_for(partition)
+            worker = self._worker_for(partition, self._config.tenants[tenant].elasticsearch.index_for)
             with self._lock:
                 self._partitions[place] = partition
             if self._inline:
@@ -155,10 +162,7 @@ class Receiver:
 
     def lost(self, places: Collection[TopicPartition]) -> None:
         """See `Owner`."""
-        partitions = self._forget(places)
-        for partition in partitions:
-            self._end(partition)
-        self._close(partitions)
+        self._drop(places)
         log.warning("lost", partitions=_names(places))
 
     def _hand_over(self, consumer: Consumer, place: TopicPartition, records: Sequence[ConsumerRecord]) -> None:
@@ -166,6 +170,8 @@ class Receiver:
         if partition is None:
             # TEN-4: nobody owns the topic; it stays unmarked, and nothing more of it is fetched.
             consumer.pause([place])
+            with self._lock:
+                self._unowned[place] = records[0].offset
             return
         if not partition.continues_with(records[0].offset):
             # The log begins anew: the topic was made again, or an operator went back. So does the ownership.
@@ -175,6 +181,23 @@ class Receiver:
         partition.deliver(records)
         if self._inline:
             self._workers[place].drain()
+
+    def _adopt(self, consumer: Consumer) -> None:
+        """Own anew what has another owner, or another index, in the configuration that has come (OPS-4)."""
+        with self._lock:
+            config, self._changed = self._changed, None
+        if config is None:
+            return
+        former, self._config = self._config, config
+        for place in [*self._partitions, *self._unowned]:
+            if former.destination(place.topic) != config.destination(place.topic):
+                partition = self._partitions.get(place)
+                begin = partition.end() if partition else self._unowned[place]
+                self._drop([place])
+                self.assigned([place])
+                if begin is not None:
+                    consumer.seek(place, begin)
+                consumer.resume([place])
 
     def _pause(self, consumer: Consumer) -> None:
         """Fetch no more of partitions with full mailboxes (MEM-7), nor of tenants for whom the budget has no room."""
@@ -246,8 +269,15 @@ class Receiver:
                 self._workers.pop(place, None)
                 # A pause belongs to one ownership: the client forgets it too.
                 self._paused.pop(place, None)
-                self._unowned.discard(place)
+                self._unowned.pop(place, None)
         return partitions
+
+    def _drop(self, places: Collection[TopicPartition]) -> None:
+        """End ownerships at once: attempts under way are cut, and nothing is waited for."""
+        partitions = self._forget(places)
+        for partition in partitions:
+            self._end(partition)
+        self._close(partitions)
 
     def _end(self, partition: Partition) -> int | None:
         committable = partition.end()
@@ -263,7 +293,7 @@ class Receiver:
         """Leave a partition alone whose topic nobody owns, and name the topic (TEN-4)."""
         with self._lock:
             news = all(place.topic != other.topic for other in self._unowned)
-            self._unowned.add(place)
+            self._unowned[place] = None
         if news:
             log.warning("nobody owns the topic: its records wait", topic=place.topic)
 

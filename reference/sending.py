@@ -77,6 +77,9 @@ class Line(Protocol):
     def work(self) -> None:
         """Be a sending worker, until `close`."""
 
+    def connect(self, tenant: str, cluster: Cluster) -> None:
+        """Send what is `tenant`'s to this cluster from now on; what goes to its former one is the caller's to cut."""
+
     def close(self) -> None:
         """Let the workers end, each when its attempt has ended."""
 
@@ -148,7 +151,7 @@ class IsolatedLine:
     ) -> None:
         """Take the clusters by tenant, and what follows a reply."""
         self._runtime = runtime
-        self._clusters = clusters
+        self._clusters = dict(clusters)
         self._afterwards = afterwards
         self._dispatcher = Dispatcher(
             config.limiter,
@@ -211,6 +214,13 @@ class IsolatedLine:
         """See `Line`."""
         while task := self._next():
             task()
+
+    def connect(self, tenant: str, cluster: Cluster) -> None:
+        """See `Line`."""
+        with self._work_came:
+            self._clusters[tenant] = cluster
+            self._dispatcher.renew(tenant, self._runtime.now())
+            self._decide()
 
     def close(self) -> None:
         """See `Line`."""

@@ -38,7 +38,7 @@ class SharedLine:
         self._config = config
         self._waits = config.kafka.partition_processing.mode == "partition_workers"
         self._runtime = runtime
-        self._clusters = clusters
+        self._clusters = dict(clusters)
         self._afterwards = afterwards
         self._backoff = Backoff(config.retry, runtime.random)
         self._queue: deque[Flush] = deque()
@@ -108,6 +108,11 @@ class SharedLine:
             with self._changed:
                 self._busy.remove(flush.lane)
                 self._changed.notify_all()
+
+    def connect(self, tenant: str, cluster: Cluster) -> None:
+        """See `Line`."""
+        with self._changed:
+            self._clusters[tenant] = cluster
 
     def close(self) -> None:
         """See `Line`."""

@@ -55,7 +55,9 @@ class Bench:
         self.clusters = {tenant: FakeCluster() for tenant in "ab"}
         self.dead_letters = FakeDeadLetters()
         self.consumer: FakeConsumer | None = None
-        self.program = Program(config("ab", **settings), runtime, self._connect, self.clusters, self.dead_letters)
+        self._settings = settings
+        self.config = config("ab", **settings)
+        self.program = Program(self.config, runtime, self._connect, self.clusters, self.dead_letters)
         self.program.start()
         eventually(lambda: self.consumer)
 
@@ -78,6 +80,12 @@ class Bench:
     def commits(self, place: TopicPartition, offset: int) -> None:
         """Wait until an offset is committed."""
         eventually(lambda: self.kafka.committed.get(place) == offset)
+
+    def change(self, tenants: str, *, renewed: str = "") -> None:
+        """Serve these tenants from now on; those that are new, and the `renewed`, have a cluster of their own anew."""
+        connected = {tenant: FakeCluster() for tenant in tenants if tenant not in self.clusters or tenant in renewed}
+        self.program.change(config(tenants, **self._settings), connected)
+        self.clusters |= connected
 
     def stop(self) -> None:
         """Stop the program, which must be done in time."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any, get_args
@@ -79,6 +82,17 @@ class Bench:
     def start(self) -> Process:
         """Start the reference."""
         return start(self.folder, self.config)
+
+    def elasticsearch(self, tenant: str) -> dict[str, Any]:
+        """Return the settings of a tenant's cluster, to be changed."""
+        settings: dict[str, Any] = self.config["tenants"][tenant]["elasticsearch"]
+        return settings
+
+    def reload(self, process: Process, event: str, times: int = 1) -> None:
+        """Write the configuration anew and let the process read it; wait until it has told so many such events."""
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(self.config))
+        os.kill(process.pid, signal.SIGHUP)
+        eventually(lambda: events(process).count(event) == times, timeout=60)
 
     def produce(self, tenant: str, number: int) -> None:
         """Produce records of two items each, to both partitions in turn."""
@@ -192,6 +206,46 @@ def status(port: int, path: str) -> int:
 
 
 @pytest.mark.services
+def test_tenants_change_while_the_process_runs(bench: Bench) -> None:
+    """OPS-4: on SIGHUP a wrong API key is replaced and a tenant removed; a file that is wrong leaves all as it was."""
+    bench.clusters.script(bench.sick, Script(status=401))
+    bench.elasticsearch(bench.sick)["api_key"] = "d3Jvbmc6a2V5"
+    with bench.start() as process:
+        bench.produce(bench.sick, 10)
+        bench.produce(bench.well, 10)
+        bench.await_delivery(bench.well)
+        eventually(lambda: "refused" in events(process), timeout=60)
+        assert bench.documents(bench.sick) == 0
+
+        bench.config["kafka"]["group_id"] = "other"
+        bench.config["tenants"][bench.well]["topics"] = []
+        bench.reload(process, "configuration refused")
+        bench.config["tenants"][bench.well]["topics"] = [bench.topic(bench.well)]
+        bench.reload(process, "configuration refused", times=2)
+        refusals = [told["errors"] for told in told_by(process) if told["event"] == "configuration refused"]
+        assert refusals == [
+            [f"tenants.{bench.well}.topics: a list is empty; at least one is needed"],
+            ["kafka.group_id: cannot change while the process runs; restart it"],
+        ]
+
+        bench.config["kafka"]["group_id"] = bench.run
+        bench.elasticsearch(bench.sick)["api_key"] = "cmlnaHQ6a2V5"
+        bench.clusters.script(bench.sick)
+        bench.reload(process, "configuration changed")
+        bench.await_delivery(bench.sick)
+        del bench.config["tenants"][bench.well]
+        bench.reload(process, "configuration changed", times=2)
+        bench.produce(bench.well, 5)
+        bench.produce(bench.sick, 5)
+        bench.await_delivery(bench.sick)
+        assert bench.documents(bench.well) == 20
+        assert process.stop(20) == 0
+    output = process.log.read_text()
+    assert "d3Jvbmc6a2V5" not in output
+    assert "cmlnaHQ6a2V5" not in output
+
+
+@pytest.mark.services
 def test_a_killed_process_loses_nothing(bench: Bench) -> None:
     """DEL-1: after SIGKILL in the middle of deliveries the next process delivers whatever is missing."""
     bench.clusters.script(bench.sick, Script(status=503))
@@ -226,6 +280,37 @@ def test_sigterm_works_before_kafka_is_there(tmp_path: Path) -> None:
     with start(tmp_path, config) as process:
         eventually(lambda: "started" in events(process), timeout=60)
         assert process.stop(20) == 0
+
+
+def test_a_check_says_whether_the_configuration_is_sound(tmp_path: Path) -> None:
+    """OPS-2: `--check` connects to nothing, and ends with exit code 0, or with 2 and the mistakes."""
+    path = tmp_path / "config.yaml"
+    path.write_text("tenants: {a: {topics: [^a$], elasticsearch: {endpoints: ['http://127.0.0.1:1']}}}\n")
+    assert ran("--config", str(path), "--check") == (0, "", "")
+    path.write_text("tenants: {}\n")
+    code, _, told = ran("--config", str(path), "--check")
+    assert code == 2
+    assert told.startswith("tenants: a mapping ")
+
+
+def test_the_schema_describes_the_configuration() -> None:
+    """`--print-schema` prints a JSON Schema that accepts what people write, with a description of each field."""
+    code, printed, _ = ran("--print-schema")
+    assert code == 0
+    schema = orjson.loads(printed)
+    models = [schema, *schema["$defs"].values()]
+    fields = {f"{model['title']}.{name}": field for model in models for name, field in model["properties"].items()}
+    assert [name for name, field in fields.items() if "description" not in field] == []
+    assert [model["title"] for model in models if "description" not in model] == []
+    assert fields["Request.timeout"]["type"] == "string"
+    assert {kind["type"] for kind in fields["Flush.max_bytes"]["anyOf"]} == {"string", "integer"}
+
+
+def ran(*arguments: str) -> tuple[int, str, str]:
+    """Run the reference until it ends by itself; return its exit code, and what it printed and told."""
+    argv = [sys.executable, "-m", "isolane.reference", *arguments]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_a_wrong_configuration_is_refused(tmp_path: Path) -> None:

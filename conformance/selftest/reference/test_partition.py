@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isolane.reference.consumer import ConsumerRecord
     from isolane.reference.flush import Lane
     from isolane.reference.runtime import Runtime
-    from isolane.reference.sending import LineState
+    from isolane.reference.sending import Cluster, LineState
 
 PLACE = TopicPartition("managed_otlp.logs.a", 0)
 
@@ -66,6 +66,10 @@ class FakeLine:
 
     def work(self) -> None:
         """See `Line`."""
+
+    def connect(self, tenant: str, cluster: Cluster) -> None:
+        """See `Line`."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """See `Line`."""

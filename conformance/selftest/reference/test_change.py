@@ -1,0 +1,124 @@
+"""Live change of tenants: added, removed, sent to another cluster, while the others go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isolane.conformance.selftest.reference.fakes import config, eventually
+from isolane.conformance.selftest.reference.program_bench import A, B
+from isolane.reference.config import ConfigError
+from isolane.reference.config_rules import check_change
+from isolane.reference.consumer import TopicPartition
+from isolane.reference.outcome import Outcome, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isolane.conformance.selftest.reference.program_bench import Bench
+    from isolane.reference.config import Mode
+    from isolane.reference.otlp import Document
+
+C = TopicPartition("managed_otlp.logs.c", 0)
+
+
+def test_a_tenant_that_is_added_gets_its_first_record(bench: Bench) -> None:
+    """OPS-4, TEN-4: what waited because nobody owned it is delivered from its first record on; others go on."""
+    bench.produce(A, 20)
+    waiting = bench.produce(C, 120)
+    bench.own(A, C)
+    assert bench.consumer is not None
+    consumer = bench.consumer
+    eventually(lambda: C in consumer.paused)
+    bench.commits(A, 20)
+    served = bench.program._receiver._partitions[A]
+    bench.change("abc")
+    bench.commits(C, 120)
+    assert sorted(bench.clusters["c"].accepted) == sorted(waiting)
+    bench.produce(A, 5)
+    bench.commits(A, 25)
+    assert bench.program._receiver._partitions[A] is served
+    assert len(bench.clusters["a"].accepted) == 25
+
+
+@pytest.mark.parametrize("mode", ["isolated", "partition_workers"])  # in the third its cluster blocks the loop itself
+def test_a_tenant_that_is_removed_is_sent_nothing_more(bench_of: Callable[..., Bench], mode: Mode) -> None:
+    """OPS-4: its records wait, uncommitted, like those of a topic that nobody owns; when it is back none is missing."""
+    bench = bench_of(mode)
+    bench.produce(A, 30)
+    bench.own(A, B)
+    bench.commits(A, 30)
+    bench.clusters["a"].answer(None)
+    waiting = bench.produce(A, 300)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.change("b")
+    eventually(lambda: bench.program.state().receiver.unowned == {A.topic: 1})
+    eventually(lambda: not bench.clusters["a"].open)
+    bench.clusters["a"].answer()
+    bench.produce(B, 50)
+    bench.commits(B, 50)
+    assert len(bench.clusters["a"].accepted) == 30
+    assert bench.kafka.committed[A] == 30
+    bench.change("ab")
+    bench.commits(A, 330)
+    assert sorted(bench.clusters["a"].accepted[30:]) == sorted(waiting)
+
+
+def test_a_tenant_is_sent_to_another_cluster(bench_of: Callable[..., Bench]) -> None:
+    """OPS-4: what waits for a cluster that is gone goes to the new one at once, however long it had failed before."""
+    bench = bench_of(retry={"initial_interval": "10ms", "max_interval": "60s"})
+
+    def refuse(documents: Sequence[Document]) -> Reply:
+        return Reply.whole(Outcome.ENVIRONMENT, len(documents), "status 401")
+
+    former = bench.clusters["a"]
+    former.answer(refuse)
+    sent = bench.produce(A, 40)
+    bench.own(A, B)
+    eventually(lambda: len(former.attempts) > 9, timeout=60)
+    bench.change("ab", renewed="a")
+    bench.commits(A, 40)
+    assert sorted(bench.clusters["a"].accepted) == sorted(sent)
+    assert not former.accepted
+    bench.produce(B, 5)
+    bench.commits(B, 5)
+
+
+def test_an_index_that_changes_holds_for_what_is_not_accepted_yet(bench_of: Callable[..., Bench]) -> None:
+    """OPS-4: documents that wait are written to the new index."""
+    bench = bench_of()
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 5)
+    bench.own(A)
+    eventually(lambda: bench.clusters["a"].open)
+    served = bench.program._receiver._partitions[A]
+    indices: list[str] = []
+
+    def note(documents: Sequence[Document]) -> Reply:
+        indices.extend(document.index for document in documents)
+        return Reply(None, [Outcome.ACCEPTED] * len(documents))
+
+    former = bench.config.tenants["a"]
+    renamed = former.model_copy(update={"elasticsearch": former.elasticsearch.model_copy(update={"index": "other"})})
+    bench.program.change(bench.config.model_copy(update={"tenants": {**bench.config.tenants, "a": renamed}}), {})
+    eventually(lambda: bench.program._receiver._partitions[A] is not served)
+    bench.clusters["a"].answer(note)
+    bench.commits(A, 5)
+    assert indices == ["other"] * 5
+
+
+def test_what_cannot_change_is_named() -> None:
+    """OPS-4: a file that differs in more than its tenants is refused, with each field that does."""
+    former = config("ab")
+    later = config("bc", kafka={"group_id": "other"}, retry={"jitter": 0.5}, telemetry={"port": 0})
+    with pytest.raises(ConfigError) as refused:
+        check_change(former, later)
+    assert str(refused.value).splitlines() == [
+        "kafka.group_id: cannot change while the process runs; restart it",
+        "retry.initial_interval: cannot change while the process runs; restart it",
+        "retry.max_interval: cannot change while the process runs; restart it",
+        "retry.jitter: cannot change while the process runs; restart it",
+        "telemetry: cannot change while the process runs; restart it",
+    ]
+    check_change(former, config("bc"))
