@@ -55,97 +55,161 @@ Endpoints = Annotated[tuple[Endpoint, ...], AfterValidator(_distinct)]
 class Model(BaseModel):
     """A part of the configuration: frozen, and without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True)
 
 
 class MaxInFlight(Model):
-    """What one partition may hold between admission and final outcome (MEM-1, MEM-2)."""
+    """What one partition may hold between admission and final outcome, waiting and retries included."""
 
     records: Count = 1024
+    """Records of a partition (MEM-1)."""
     bytes: Size = 8 * 1024**2
+    """What they count for; a larger record goes alone (MEM-2, MEM-3)."""
 
 
 class PartitionProcessing(Model):
-    """How a partition's records are worked on; `max_span` bounds what is finished out of order (MEM-8)."""
+    """How a partition's records are worked on."""
 
     mode: Mode = "isolated"
+    """The design that isolates tenants, or one of the two baselines (docs/reference.md)."""
     max_in_flight: MaxInFlight = MaxInFlight()
+    """The bounds of one partition."""
     max_span: Count = 10_000
+    """Records of a partition that may be finished behind one that is not (MEM-8)."""
 
 
 class Autocommit(Model):
-    """How often finished offsets are committed (OFF-4)."""
+    """Commits of what is finished."""
 
     interval: Duration = 1.0
+    """How often finished offsets are committed (OFF-4)."""
+
+
+class Tls(Model):
+    """TLS to the brokers."""
+
+    ca_file: CertificateFile | None = None
+    """Authorities to trust, in PEM; without it those that the system trusts."""
+
+
+class Sasl(Model):
+    """How the process authenticates itself to the brokers."""
+
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    """PLAIN sends the password as it is: give `tls`, too."""
+    username: Name
+    """Who it is."""
+    password: Credential
+    """A literal, `${env:NAME}` or `${file:PATH}`; never printed (OPS-3)."""
+
+
+class Auth(Model):
+    """Authentication to the brokers."""
+
+    sasl: Sasl | None = None
+    """By name and password."""
 
 
 class Kafka(Model):
     """The consumer group, its topics and the client's settings."""
 
     brokers: Brokers = ("127.0.0.1:9092",)
+    """Where the client starts from: `host:port`."""
+    tls: Tls | None = None
+    """TLS; plain TCP without it."""
+    auth: Auth = Auth()
+    """Authentication to the brokers."""
     topics: Selectors = (r"^managed_otlp\..+",)
+    """What is subscribed to: names, and patterns, which begin with ^ (TEN-1)."""
     group_id: Name = "isolane"
+    """The consumer group; several processes of one group share its partitions."""
     group_instance_id: Name | None = None
+    """A name of this process alone makes its membership static: it keeps its partitions when it restarts in time."""
     client_id: Name = "isolane"
+    """What brokers call it in their logs."""
     initial_offset: Literal["earliest", "latest"] = "earliest"
+    """Where a new group begins what is there already; what appears later begins at its first record."""
     encoding: Encoding = "otlp_proto"
+    """How an OTLP export request is written in a record."""
     partition_processing: PartitionProcessing = PartitionProcessing()
+    """How a partition's records are worked on."""
     autocommit: Autocommit = Autocommit()
+    """Commits of what is finished."""
     revoke_grace: Grace = 5.0
+    """How long attempts under way may hold up a partition that moves to another member, or a stop (REB-7, LIF-2)."""
     session_timeout: Duration = 45.0
+    """After how long without a heartbeat the group takes a member for dead."""
     heartbeat_interval: Duration = 3.0
+    """How often the member says that it lives."""
     max_poll_interval: Duration = 300.0
+    """After how long a poll loop that hangs costs the member its partitions."""
     metadata_max_age: Duration = 30.0
+    """Within which new topics and partitions are found (TEN-1)."""
 
 
 class SendingQueue(Model):
-    """The sending workers; `queue_size` is the shared queue of the two baseline modes."""
+    """The sending workers."""
 
     num_consumers: Annotated[int, Field(strict=True, ge=2)] = 16
+    """How many attempts may be under way at once, for all tenants together."""
     queue_size: Count = 64
+    """Flushes in the shared queue of the two baseline modes."""
 
 
 class Flush(Model):
-    """What one attempt may send: documents of at most so many bytes, or one larger record alone."""
+    """What one attempt may send."""
 
     max_bytes: Size = 4 * 1024**2
+    """Documents of at most so many bytes, or one larger record alone."""
 
 
 class Request(Model):
-    """The total deadline of one attempt, a trickling reply included (DEL-6)."""
+    """One attempt."""
 
     timeout: Duration = 30.0
+    """Its total deadline, a trickling reply included (DEL-6)."""
 
 
 class Retry(Model):
-    """Exponential back-off; `jitter` is the part of a delay that is random (DEL-7)."""
+    """Exponential back-off between attempts (DEL-7)."""
 
     initial_interval: Duration = 0.2
+    """The first delay; each doubles it."""
     max_interval: Duration = 30.0
+    """The longest delay."""
     jitter: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.2
+    """The part of a delay that is random."""
 
 
 class Limiter(Model):
-    """The bounds of each tenant's cap, and the slots of tenants at risk together (design decisions 4, 5)."""
+    """Each tenant's share of the sending workers (LIM, ISO-5)."""
 
     floor: Count = 1
+    """The slots that a tenant may always have."""
     ceiling: Count = 8
+    """The slots that it may have at most: half of `sending_queue.num_consumers` or less."""
     slow_after: Duration = 2.0
+    """From when on an attempt is slow, and halves the tenant's cap."""
     probation_slots: Count = 4
+    """The slots of all tenants at risk together."""
 
 
 class Memory(Model):
-    """What the process may hold of all partitions together, from the fetch to the final outcome (MEM-6)."""
+    """What the process may hold (docs/memory.md)."""
 
     budget: Size = 512 * 1024**2
+    """Of all partitions together, from the fetch to the final outcome (MEM-6)."""
 
 
 class DeadLetter(Model):
     """What becomes of records that can never be delivered, and where dead letters go."""
 
     undecodable: Policy = "dead_letter"
+    """Of records that are not what `kafka.encoding` says (POI-1)."""
     permanent: Policy = "dead_letter"
+    """Of documents that their cluster can never accept (DEL-4)."""
     topic: DeadLetterTopic = "{topic}.dead_letter"
+    """Where dead letters go; `{topic}` stands for the record's own."""
 
     def topic_for(self, topic: str) -> str:
         """Return the dead-letter topic of `topic`."""
@@ -153,30 +217,36 @@ class DeadLetter(Model):
 
 
 class Telemetry(Model):
-    """Where `/metrics`, `/healthz` and `/readyz` are served (OPS-1); port 0 is any that is free, told in the log."""
+    """Where `/metrics`, `/healthz` and `/readyz` are served (OPS-1)."""
 
     host: Name = "127.0.0.1"
+    """The address to listen on."""
     port: Annotated[int, Field(strict=True, ge=0, le=65535)] = 9464
+    """0 is any that is free, and told in the log."""
 
 
 class Basic(Model):
     """Basic authentication."""
 
     username: Name
+    """Who it is."""
     password: Credential
+    """A literal, `${env:NAME}` or `${file:PATH}`; never printed (OPS-3)."""
 
 
 class Elasticsearch(Model):
-    """One tenant's cluster: several endpoints are nodes of the same cluster, used in turn.
-
-    Credentials are literals, `${env:NAME}` or `${file:PATH}`; they are never printed (OPS-3).
-    """
+    """One tenant's cluster."""
 
     endpoints: Endpoints
+    """Nodes of the one cluster, used in turn: `http://host:port` or `https://host:port`."""
     api_key: ApiKey | None = None
+    """Encoded, as a literal, `${env:NAME}` or `${file:PATH}`; never printed (OPS-3)."""
     basic: Basic | None = None
+    """Name and password, instead of an API key."""
     ca_file: CertificateFile | None = None
+    """Authorities to trust, in PEM; without it those that the system trusts."""
     index: IndexTemplate = "{signal}-otlp"
+    """What documents are written to; `{signal}` stands for logs, metrics or traces."""
 
     def index_for(self, signal: str) -> str:
         """Return the index that documents of `signal` (`logs`, `metrics` or `traces`) are written to."""
@@ -187,22 +257,34 @@ class Tenant(Model):
     """A tenant: the topics that are its own, and the one cluster they are delivered to (TEN-2)."""
 
     topics: Selectors
+    """Names, and patterns, which begin with ^; no topic may belong to two tenants."""
     elasticsearch: Elasticsearch
+    """Its cluster."""
 
 
 class Config(Model):
-    """The whole configuration."""
+    """The whole configuration of the reference. Durations are text such as `200ms` or `30s`, sizes such as `4MiB`."""
 
     kafka: Kafka = Kafka()
+    """The consumer group, its topics and the client's settings."""
     sending_queue: SendingQueue = SendingQueue()
+    """The sending workers."""
     flush: Flush = Flush()
+    """What one attempt may send."""
     request: Request = Request()
+    """One attempt."""
     retry: Retry = Retry()
+    """Exponential back-off between attempts."""
     limiter: Limiter = Limiter()
+    """Each tenant's share of the sending workers."""
     memory: Memory = Memory()
+    """What the process may hold."""
     dead_letter: DeadLetter = DeadLetter()
+    """What becomes of records that can never be delivered."""
     telemetry: Telemetry | None = None
+    """Metrics and health over HTTP; nothing is served without it."""
     tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
+    """By name. They alone may change while the process runs, on SIGHUP (OPS-4)."""
 
     @classmethod
     def load(cls, path: Path | str) -> Self:

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-_SECRETS = {"api_key", "basic"}
+_SECRETS = {"api_key", "basic", "sasl"}
 _KINDS = {
     "model_type": "is not a mapping of keys to values",
     "dict_type": "is not a mapping of keys to values",

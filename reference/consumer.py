@@ -102,5 +102,9 @@ class Consumer(Protocol):
         """Give all partitions back, as if they were revoked, and leave the group; blocks for a bounded time."""
 
 
+class KafkaUnavailable(Exception):  # noqa: N818  # named for the fact
+    """No consumer could be made now: no broker answers, or none that lets the process in."""
+
+
 class ConsumerFailed(Exception):  # noqa: N818  # named for the fact
     """The consumer cannot go on, and will not by itself."""

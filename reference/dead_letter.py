@@ -5,15 +5,14 @@ kafka-python's producer and admin client stand behind this module; nobody else o
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from isolane.reference.kafka_client import closing_when_it_fails, connection
 
+if TYPE_CHECKING:
     from isolane.reference.config import Config
 
 _PATIENCE = 10_000  # milliseconds for each step of a write: to find a broker, the topic, and to have it confirmed
@@ -30,8 +29,8 @@ class DeadLetters:
     def __init__(self, config: Config) -> None:
         """Take the configuration; nothing is connected before the first write."""
         self._topic_for = config.dead_letter.topic_for
-        self._connection = {
-            "bootstrap_servers": list(config.kafka.brokers),
+        self._connection: dict[str, object] = {
+            **connection(config.kafka),
             "client_id": f"{config.kafka.client_id}-dead-letters",
             "bootstrap_timeout_ms": _PATIENCE,
             "request_timeout_ms": _PATIENCE,
@@ -68,7 +67,7 @@ class DeadLetters:
 
     def _connected(self) -> KafkaProducer:
         if self._producer is None:
-            with _closing_when_it_fails() as client:
+            with closing_when_it_fails() as client:
                 self._producer = KafkaProducer(
                     **self._connection,
                     kafka_client=client,
@@ -86,7 +85,7 @@ class DeadLetters:
         """Make the topic unless it is known to be there: brokers need not create topics by themselves."""
         if topic in self._topics:
             return
-        with _closing_when_it_fails() as client:
+        with closing_when_it_fails() as client:
             admin = KafkaAdminClient(**self._connection, kafka_client=client)
         try:
             configs = {"max.message.bytes": str(_LARGEST)}
@@ -96,23 +95,3 @@ class DeadLetters:
         finally:
             admin.close()
         self._topics.add(topic)
-
-
-@contextmanager
-def _closing_when_it_fails() -> Iterator[Callable[..., Any]]:
-    """Yield a maker of kafka-python's inner clients, and close what it made when an exception leaves the block.
-
-    The outer clients do not clean up when they find no broker: their sockets and I/O threads would add up.
-    """
-    made: list[Any] = []
-
-    def make(**settings: object) -> Any:  # noqa: ANN401 - kafka-python has no types
-        made.append(KafkaProducer.DEFAULT_CONFIG["kafka_client"](**settings))
-        return made[-1]
-
-    try:
-        yield make
-    except BaseException:
-        for client in made:
-            client.close()
-        raise

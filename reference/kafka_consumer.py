@@ -13,7 +13,8 @@ from kafka.protocol.consumer import OffsetResetStrategy, OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
 from isolane.reference import log
-from isolane.reference.consumer import ConsumerFailed, TopicPartition
+from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
+from isolane.reference.kafka_client import closing_when_it_fails, connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -160,44 +161,31 @@ class KafkaGroupConsumer:
     """See `Consumer`."""
 
     def __init__(self, kafka: Kafka, subscription: str, owner: Owner, runtime: Runtime) -> None:
-        """Connect and subscribe; blocks until a broker answers, however long that takes (LIF-4).
+        """Connect and subscribe; blocks for some seconds at most.
 
         Args:
             kafka: The settings.
             subscription: The regular expression of the topics.
             owner: Who is told which partitions are owned.
             runtime: Of the process.
+
+        Raises:
+            KafkaUnavailable: No broker answers, or none that lets the process in.
+            ConsumerFailed: Trouble that does not pass by itself.
         """
         self._runtime = runtime
         self._grace = kafka.revoke_grace
         self._nap = runtime.condition()
-        self._member = _Member(
-            bootstrap_servers=list(kafka.brokers),
-            client_id=kafka.client_id,
-            group_id=kafka.group_id,
-            group_instance_id=kafka.group_instance_id,
-            partition_assignment_strategy=[CooperativeStickyAssignor],
-            enable_auto_commit=False,
-            # Whatever is not pinned begins at its first record: it was discovered, or its offset is gone.
-            auto_offset_reset="earliest",
-            isolation_level="read_committed",
-            allow_auto_create_topics=False,
-            session_timeout_ms=_milliseconds(kafka.session_timeout),
-            heartbeat_interval_ms=_milliseconds(kafka.heartbeat_interval),
-            max_poll_interval_ms=_milliseconds(kafka.max_poll_interval),
-            metadata_max_age_ms=_milliseconds(kafka.metadata_max_age),
-            request_timeout_ms=_milliseconds(_BROKER_TIMEOUT),
-            reconnect_backoff_max_ms=1000,
-            bootstrap_timeout_ms=None,
-            fetch_max_wait_ms=_milliseconds(_FETCH_WAIT),
-            fetch_max_bytes=_FETCH_BYTES,
-            max_partition_fetch_bytes=_FETCH_BYTES,
-            # A fetch that is returned in parts is parked when its partition is paused in between, and may stay
-            # parked after the resume for as long as another partition drains. Returned whole, it never is.
-            max_poll_records=sys.maxsize,
-            metrics_enabled=False,
-        )
-        self._begins_at_end = self._without_history(subscription) if kafka.initial_offset == "latest" else set()
+        try:
+            with closing_when_it_fails() as client:
+                self._member = _member(kafka, client)
+                latest = kafka.initial_offset == "latest"
+                self._begins_at_end = self._without_history(subscription) if latest else set()
+        except _FATAL as error:
+            raise ConsumerFailed(str(error)) from error
+        except errors.KafkaError as error:
+            self._rest()
+            raise KafkaUnavailable(str(error)) from error
         self._member.subscribe(pattern=subscription, listener=_Listener(self, owner))
 
     def poll(self, timeout: float) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
@@ -208,8 +196,7 @@ class KafkaGroupConsumer:
             raise ConsumerFailed(str(error)) from error
         except errors.KafkaError as error:
             log.warning("trouble with Kafka", error=str(error))
-            with self._nap:
-                self._nap.wait(_AFTER_TROUBLE)
+            self._rest()
             return {}
         return {TopicPartition(*place): records for place, records in batches.items()}
 
@@ -275,6 +262,10 @@ class KafkaGroupConsumer:
         except errors.KafkaError as error:
             log.warning("not committed as partitions changed hands", error=str(error))
 
+    def _rest(self) -> None:
+        with self._nap:
+            self._nap.wait(_AFTER_TROUBLE)
+
     def _without_history(self, subscription: str) -> set[KafkaTopicPartition]:
         """Return the partitions that exist already, if the group has committed nothing yet.
 
@@ -288,6 +279,36 @@ class KafkaGroupConsumer:
             for partition in self._member.partitions_for_topic(topic)
         }
         return set() if self._member.committed_offsets(places) else places
+
+
+def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:
+    return _Member(
+        **connection(kafka),
+        kafka_client=client,
+        client_id=kafka.client_id,
+        group_id=kafka.group_id,
+        group_instance_id=kafka.group_instance_id,
+        partition_assignment_strategy=[CooperativeStickyAssignor],
+        enable_auto_commit=False,
+        # Whatever is not pinned begins at its first record: it was discovered, or its offset is gone.
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        allow_auto_create_topics=False,
+        session_timeout_ms=_milliseconds(kafka.session_timeout),
+        heartbeat_interval_ms=_milliseconds(kafka.heartbeat_interval),
+        max_poll_interval_ms=_milliseconds(kafka.max_poll_interval),
+        metadata_max_age_ms=_milliseconds(kafka.metadata_max_age),
+        request_timeout_ms=_milliseconds(_BROKER_TIMEOUT),
+        reconnect_backoff_max_ms=1000,
+        bootstrap_timeout_ms=_milliseconds(_BROKER_TIMEOUT),
+        fetch_max_wait_ms=_milliseconds(_FETCH_WAIT),
+        fetch_max_bytes=_FETCH_BYTES,
+        max_partition_fetch_bytes=_FETCH_BYTES,
+        # A fetch that is returned in parts is parked when its partition is paused in between, and may stay
+        # parked after the resume for as long as another partition drains. Returned whole, it never is.
+        max_poll_records=sys.maxsize,
+        metrics_enabled=False,
+    )
 
 
 def _places(places: Collection[KafkaTopicPartition]) -> list[TopicPartition]:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from isolane.reference import log
+from isolane.reference.consumer import KafkaUnavailable
 from isolane.reference.partition import Partition
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Receiver:
             config: Of the process.
             runtime: Of the process.
             line: Where pieces of records go.
-            connect: Makes the consumer; may block until Kafka is there.
+            connect: Makes the consumer; blocks for some seconds at most, and raises KafkaUnavailable if it cannot.
             worker_for: Makes the worker of a partition, whose tenant has these indices for its signals.
             inline: Whether the poll thread does the work of the workers itself (the mode `shared_loop`).
         """
@@ -79,6 +80,7 @@ class Receiver:
         self._paused: dict[TopicPartition, None] = {}  # in order: who was paused first is resumed first
         self._unowned: dict[TopicPartition, int | None] = {}  # with the first offset that waits, once it is known
         self._changed: Config | None = None  # the configuration to adopt
+        self.connected = False  # before it is, there is nothing to give back
         self._polled_at = runtime.now()
         self._trouble: str | None = "no broker has answered yet"
         self._observe_at = 0.0
@@ -93,7 +95,10 @@ class Receiver:
         Raises:
             ConsumerFailed: the consumer cannot go on.
         """
-        consumer = self._connect(self)
+        consumer = self._connected()
+        if consumer is None:
+            return
+        self.connected = True
         while not self._stopping:
             self._polled_at = self._runtime.now()
             for place, records in consumer.poll(_POLL_WAIT).items():
@@ -104,6 +109,17 @@ class Receiver:
             self._commit(consumer)
             self._observe(consumer)
         consumer.close()
+
+    def _connected(self) -> Consumer | None:
+        """Return the consumer, however long it takes until a broker answers (LIF-4); None if it is stopped before."""
+        while not self._stopping:
+            self._polled_at = self._runtime.now()
+            try:
+                return self._connect(self)
+            except KafkaUnavailable as error:
+                self._trouble = f"no broker lets this process in: {error}"
+                log.warning("Kafka is not available", error=str(error))
+        return None
 
     def stop(self) -> None:
         """Let `run` end: begin nothing more, and wait only for attempts that are under way."""

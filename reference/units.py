@@ -3,12 +3,13 @@
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 # Nine digits are enough for anything meant, and keep every result finite.
-_QUANTITY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([A-Za-z]+)")
+_NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_QUANTITY = re.compile(rf"{_NUMBER}([A-Za-z]+)")
 
 
 def seconds(value: object) -> float:
@@ -38,11 +39,19 @@ def bytes_count(value: object) -> int:
     return int(count)
 
 
-Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
+_DURATION_SCHEMA = {"type": "string", "pattern": rf"^{_NUMBER}({'|'.join(_SECONDS)})$"}
+_SIZE_SCHEMA = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1},
+        {"type": "string", "pattern": rf"^{_NUMBER}({'|'.join(_BYTES)})$"},
+    ]
+}
+
+Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0), WithJsonSchema(_DURATION_SCHEMA)]
 """Seconds, more than none."""
 
-Grace = Annotated[float, BeforeValidator(seconds)]
+Grace = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_DURATION_SCHEMA)]
 """Seconds, possibly none."""
 
-Size = Annotated[int, BeforeValidator(bytes_count), Field(ge=1)]
+Size = Annotated[int, BeforeValidator(bytes_count), Field(ge=1), WithJsonSchema(_SIZE_SCHEMA)]
 """Bytes, at least one."""

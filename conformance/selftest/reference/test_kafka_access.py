@@ -1,0 +1,113 @@
+"""TLS and passwords between the reference and a real Kafka: who is let in, and what is said of who is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from kafka import KafkaAdminClient, KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.admin import UserScramCredentialUpsertion
+
+from isolane.conformance.selftest.reference.fakes import config
+from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, closing, values
+from isolane.fixtures.services.kafka import Kafka, NativeKafka
+from isolane.fixtures.services.kafka_settings import Access
+from isolane.reference.consumer import KafkaUnavailable, TopicPartition
+from isolane.reference.dead_letter import DeadLetters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isolane.reference.runtime import Runtime
+
+pytestmark = pytest.mark.services
+
+PASSWORD = "w0rd of a kind"  # noqa: S105 - of a broker that lives as long as these tests
+
+
+class Guarded:
+    """A broker that lets in whoever knows the password, and the authority that vouches for it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the broker's identity; nothing is started."""
+        authority = trustme.CA()
+        self.ca_file = folder / "ca.pem"
+        authority.cert_pem.write_to_path(self.ca_file)
+        certificate = authority.issue_cert("127.0.0.1")
+        key = load_pem_private_key(certificate.private_key_pem.bytes(), None)
+        chain = b"".join(blob.bytes() for blob in certificate.cert_chain_pems)
+        identity = folder / "identity.pem"
+        identity.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
+        self.kafka: NativeKafka = Kafka.native(folder / "kafka", access=Access({"isolane": PASSWORD}, identity))
+
+    def admit(self, mechanism: str) -> None:
+        """Let the user in by a SCRAM mechanism, too."""
+        admin = KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap)
+        change = UserScramCredentialUpsertion("isolane", mechanism, PASSWORD)
+        assert admin.alter_user_scram_credentials([change]) == {"isolane": None}
+        admin.close()
+
+    def settings(self, mechanism: str, protocol: str, password: str = PASSWORD) -> dict[str, Any]:
+        """Return the part of the configuration that lets the reference in."""
+        sasl = {"mechanism": mechanism, "username": "isolane", "password": password}
+        tls = {"tls": {"ca_file": self.ca_file}} if protocol == "SASL_SSL" else {}
+        return {"brokers": [self.kafka.secured[protocol].address], "auth": {"sasl": sasl}, **tls}
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """One broker for all tests here."""
+    guarded = Guarded(tmp_path_factory.mktemp("guarded"))
+    with guarded.kafka:
+        yield guarded
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_member_that_knows_the_password_receives(
+    guarded: Guarded, runtime: Runtime, mechanism: str, protocol: str
+) -> None:
+    """Each mechanism works, with TLS under an authority of one's own and without; dead letters are written likewise."""
+    if mechanism != "PLAIN":
+        guarded.admit(mechanism)
+    settings = guarded.settings(mechanism, protocol)
+    topics = Topics(guarded.kafka)
+    place = TopicPartition(topics.create("one"), 0)
+    topics.produce(place.topic, *values(3))
+    member = Member(topics, runtime, **settings)
+    member.poll_until(lambda: member.received[place] == values(3))
+    member.consumer.close()
+    letters = DeadLetters(config(kafka=settings))
+    letters.send(*place, 0, b"dead", "as a test")
+    letters.close()
+    with closing(KafkaConsumer(bootstrap_servers=guarded.kafka.bootstrap)) as reader:
+        dead = KafkaTopicPartition(f"{place.topic}.dead_letter", 0)
+        assert reader.end_offsets([dead]) == {dead: 1}
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_a_wrong_password_is_refused_and_not_told(
+    guarded: Guarded, runtime: Runtime, caplog: pytest.LogCaptureFixture, mechanism: str
+) -> None:
+    """LIF-4, OPS-3: that may be put right, so the process can try again; the log has no secret."""
+    guarded.admit("SCRAM-SHA-256")
+    with pytest.raises(KafkaUnavailable):
+        Member(Topics(guarded.kafka), runtime, **guarded.settings(mechanism, "SASL_PLAINTEXT", password="not it"))  # noqa: S106
+    assert "not it" not in caplog.text
+
+
+def test_a_broker_that_nobody_vouches_for_is_told_nothing(guarded: Guarded, runtime: Runtime) -> None:
+    """With another authority, or none but the system's, no password is sent."""
+    settings = guarded.settings("PLAIN", "SASL_SSL")
+    settings["tls"] = {}
+    with pytest.raises(KafkaUnavailable):
+        Member(Topics(guarded.kafka), runtime, **settings)
