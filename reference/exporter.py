@@ -34,7 +34,7 @@ _CHUNK = 64 * 1024  # what is compressed at once: enough to be quick, and little
 class Exporter:
     """Sends documents to one tenant's cluster; its methods may be called from any thread.
 
-    Connections are made when they are needed, one for each attempt at once, and kept for later attempts. Several
+    Connections are made when they are needed (TEN-5), one for each attempt at once, and kept for later attempts. Several
     endpoints are used in turn, and those that fail rest for a while, as the Elasticsearch client does it.
     """
 

@@ -305,7 +305,7 @@ def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:
         fetch_max_bytes=_FETCH_BYTES,
         max_partition_fetch_bytes=_FETCH_BYTES,
         # A fetch that is returned in parts is parked when its partition is paused in between, and may stay
-        # parked after the resume for as long as another partition drains. Returned whole, it never is.
+        # parked after the resume for as long as another partition drains (REB-2). Returned whole, it never is.
         max_poll_records=sys.maxsize,
         metrics_enabled=False,
     )

@@ -99,7 +99,7 @@ class TenantState(NamedTuple):
 
 
 class _Tenant:
-    """What the dispatcher knows of a tenant."""
+    """What the dispatcher knows of a tenant, and of no other (LIM-6)."""
 
     def __init__(self, limiter: Limiter) -> None:
         self.cap = AdaptiveCap(limiter.floor, limiter.ceiling)
@@ -165,8 +165,8 @@ class Dispatcher:
     def decide(self, now: float) -> tuple[list[Grant], float | None]:
         """Return the attempts to begin now, and when to ask again if nothing happens before (None: no need).
 
-        Max-min fair: a free worker goes to the tenant that holds the fewest slots, among equals to the one whose
-        turn is longest ago. No tenant holds more than its cap (LIM-3), and those at risk share a bounded part of the
+        Max-min fair (ISO-1 to ISO-4): a free worker goes to the tenant that holds the fewest slots, among equals to
+        the one whose turn is longest ago. No tenant holds more than its cap (LIM-3), and those at risk share a bounded part of the
         workers, so that they cannot take them all between them (ISO-5): a probe goes to the least recently probed.
         """
         self._find_overdue(now)
@@ -320,6 +320,7 @@ class Dispatcher:
         return grant
 
     def _release(self, grant: Grant, tenant: _Tenant) -> None:
+        """Give back what `_grant` took, once for each grant (LIM-8)."""
         self._open.remove(grant)
         self._free += 1
         tenant.slots -= 1
@@ -359,7 +360,7 @@ class Dispatcher:
     def _adapt_pause(self, tenant: _Tenant, grant: Grant, division: Division, now: float) -> None:
         if division.accepts:
             if tenant.failures > 1:
-                tenant.waiting.hasten()
+                tenant.waiting.hasten()  # ISO-7
             tenant.failures = 0
             tenant.resume_at = _NEVER
         elif grant.flush.hit_an_outage and not division.halves and grant.began >= tenant.failed_at:

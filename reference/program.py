@@ -80,7 +80,7 @@ class Program:
     def stop(self, timeout: float) -> bool:
         """Stop receiving, finish what is under way, commit it, and leave the group; tell whether that was done in time.
 
-        Blocks at most `timeout` seconds (LIF-2).
+        What answers in time is sent to nobody again (LIF-3). Blocks at most `timeout` seconds (LIF-2).
         """
         assert self._receiving is not None, "it was not started"
         self._receiver.stop()

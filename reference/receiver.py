@@ -42,7 +42,7 @@ class ReceiverState(NamedTuple):
 
 
 class Receiver:
-    """Owns the partitions of this member. Its loop never blocks for a cluster, unless it works inline.
+    """Owns the partitions of this member. Its loop never blocks for a cluster (LIF-1), unless it works inline.
 
     It is the `Owner` that the consumer tells of its partitions. The lock guards the partitions, which of them are
     paused or unowned, and whether to stop; they are changed by the poll thread, or while that waits in the consumer,

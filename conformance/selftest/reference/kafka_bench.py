@@ -8,6 +8,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
 from isolane.conformance.selftest.reference.fakes import eventually
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from isolane.fixtures.services import Kafka
+    from isolane.reference.consumer import Consumer, Owner
     from isolane.reference.runtime import Runtime
+
+
+refusing = pytest.mark.filterwarnings("ignore:unclosed <(socket|ssl.SSLSocket):ResourceWarning")
+"""For tests in which connections fail; beside the fixture `refused_connections`."""
 
 
 class Topics:
@@ -60,6 +66,19 @@ class Topics:
             producer.flush(10)
             producer.abort_transaction()
 
+    def connect(self, runtime: Runtime, **settings: object) -> Callable[[Owner], KafkaGroupConsumer]:
+        """Return how to connect a member of the test's group."""
+        document = {
+            "brokers": [self.kafka.bootstrap],
+            "group_id": self.prefix,
+            "session_timeout": "6s",
+            "heartbeat_interval": "200ms",
+            "metadata_max_age": "500ms",
+            "revoke_grace": "10s",
+            **settings,
+        }
+        return lambda owner: KafkaGroupConsumer(Settings.model_validate(document), self.pattern, owner, runtime)
+
     def committed(self) -> dict[TopicPartition, int]:
         """Return the offsets that the test's group has committed."""
         with closing(KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap)) as admin:
@@ -87,23 +106,14 @@ class Member:
         finished: The offsets that may be committed for what is taken away.
     """
 
-    def __init__(self, topics: Topics, runtime: Runtime, **settings: object) -> None:
+    def __init__(self, connect: Callable[[Owner], Consumer]) -> None:
         """Connect; nothing is owned before the first polls."""
         self.owned: set[TopicPartition] = set()
         self.told: list[str] = []
         self.received: dict[TopicPartition, list[bytes | None]] = defaultdict(list)
         self.busy = False
         self.finished: dict[TopicPartition, int] = {}
-        document = {
-            "brokers": [topics.kafka.bootstrap],
-            "group_id": topics.prefix,
-            "session_timeout": "6s",
-            "heartbeat_interval": "200ms",
-            "metadata_max_age": "500ms",
-            "revoke_grace": "10s",
-            **settings,
-        }
-        self.consumer = KafkaGroupConsumer(Settings.model_validate(document), topics.pattern, self, runtime)
+        self.consumer = connect(self)
 
     def poll(self, timeout: float = 0.05) -> None:
         """Poll once."""

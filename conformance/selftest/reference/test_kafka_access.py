@@ -18,7 +18,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import UserScramCredentialUpsertion
 
 from isolane.conformance.selftest.reference.fakes import config
-from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, closing, values
+from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, closing, refusing, values
 from isolane.fixtures.services.kafka import Kafka, NativeKafka
 from isolane.fixtures.services.kafka_settings import Access
 from isolane.reference.consumer import KafkaUnavailable, TopicPartition
@@ -83,7 +83,7 @@ def test_a_member_that_knows_the_password_receives(
     topics = Topics(guarded.kafka)
     place = TopicPartition(topics.create("one"), 0)
     topics.produce(place.topic, *values(3))
-    member = Member(topics, runtime, **settings)
+    member = Member(topics.connect(runtime, **settings))
     member.poll_until(lambda: member.received[place] == values(3))
     member.consumer.close()
     letters = DeadLetters(config(kafka=settings))
@@ -94,6 +94,8 @@ def test_a_member_that_knows_the_password_receives(
         assert reader.end_offsets([dead]) == {dead: 1}
 
 
+@refusing
+@pytest.mark.usefixtures("refused_connections")
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 def test_a_wrong_password_is_refused_and_not_told(
     guarded: Guarded, runtime: Runtime, caplog: pytest.LogCaptureFixture, mechanism: str
@@ -101,13 +103,15 @@ def test_a_wrong_password_is_refused_and_not_told(
     """LIF-4, OPS-3: that may be put right, so the process can try again; the log has no secret."""
     guarded.admit("SCRAM-SHA-256")
     with pytest.raises(KafkaUnavailable):
-        Member(Topics(guarded.kafka), runtime, **guarded.settings(mechanism, "SASL_PLAINTEXT", password="not it"))  # noqa: S106
+        Member(Topics(guarded.kafka).connect(runtime, **guarded.settings(mechanism, "SASL_PLAINTEXT", "not it")))
     assert "not it" not in caplog.text
 
 
+@refusing
+@pytest.mark.usefixtures("refused_connections")
 def test_a_broker_that_nobody_vouches_for_is_told_nothing(guarded: Guarded, runtime: Runtime) -> None:
     """With another authority, or none but the system's, no password is sent."""
     settings = guarded.settings("PLAIN", "SASL_SSL")
     settings["tls"] = {}
     with pytest.raises(KafkaUnavailable):
-        Member(Topics(guarded.kafka), runtime, **settings)
+        Member(Topics(guarded.kafka).connect(runtime, **settings))
