@@ -23,6 +23,9 @@ REQUIREMENT = "ISO-7"
 UNDISTURBED = "backlog"
 """The phase in which a backlog is drained with no fault: that of the tenant with most records in it."""
 
+THAWED = "thawed"
+"""The event by which the members may begin with it: until then they are frozen."""
+
 HEAL = "heal:"
 """What the name of the phase after a fault begins with; the fault's name follows."""
 
@@ -57,8 +60,7 @@ class Drain:
 
 def check(history: History) -> list[Finding]:
     """Return a finding for each fault that was healed; drains are timed where one was timed with no fault."""
-    undisturbed = history.phase(UNDISTURBED)
-    usual = None if undisturbed is None else _undisturbed(history, undisturbed)
+    usual = _undisturbed(history)
     healed: dict[Phase, list[Fault]] = {}  # many may be healed at the same time
     for fault in history.faults:
         if (heal := _heal_of(history, fault)) is not None:
@@ -90,15 +92,23 @@ def backlog(history: History, fault: Fault) -> Drain:
     return Drain(left, len(free), began, max(map(history.accepted_at, free), default=began))
 
 
-def _undisturbed(history: History, phase: Phase) -> Drain:
-    """Return how the backlog of the phase went away: that of the tenant with most records in it."""
+def _undisturbed(history: History) -> Drain | None:
+    """Return how the backlog of the phase went away: that of the tenant with most records in it; None: there was none.
+
+    It was there before the members were thawed, so that it did not have to come first.
+    """
+    phase = history.phase(UNDISTURBED)
+    if phase is None:
+        return None
+    thawed = (each.at for each in history.events if each.name == THAWED and phase.began <= each.at < phase.ended)
+    ready = max(thawed, default=phase.began)
     of_phase = {
-        tenant: [record for record in records if record.phase == phase.name]
+        tenant: [record for record in records if record.phase == phase.name and record.sent <= ready]
         for tenant, records in history.by_tenant.items()
     }
     tenant = max(of_phase, key=lambda each: len(of_phase[each]))
     requests = (each.arrived for each in history.attempts if each.tenant == tenant)
-    began = next((at for at in requests if at >= phase.began), math.inf)
+    began = next((at for at in requests if at >= ready), math.inf)
     records = of_phase[tenant]
     return Drain(records, len(records), began, max(map(history.accepted_at, records), default=began))
 

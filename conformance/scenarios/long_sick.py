@@ -61,14 +61,11 @@ def shape(descriptor: Descriptor) -> Shape:
 
 
 def story(world: World, depth: Depth) -> None:
-    """Time a drain, measure capacity, live without a fault, then with one after the other; heal and drain."""
-    world.phase(UNDISTURBED)
-    world.send(SLUGGISH, count=round(SICK_RATE * SHUT))  # before anybody drains it: its rate is not ours
-    world.load.flush(ACKNOWLEDGED_WITHIN)
+    """Measure capacity and a drain, live without a fault, then with one after the other; heal and drain."""
     world.members.start()
-    world.await_backlog_of(SLUGGISH, timeout=world.patience)
     world.await_ready(timeout=world.patience)
     world.load_within(SHARE_OF_CAPACITY * world.measure_capacity(BURST))
+    _drain_undisturbed(world)
     world.phase("control")
     world.run_for(depth.control)
     world.phase("settle")
@@ -80,6 +77,16 @@ def story(world: World, depth: Depth) -> None:
     _stall_parts(world, depth.brief)
     _fail_all(world)
     world.drain(timeout=world.patience)
+
+
+def _drain_undisturbed(world: World) -> None:
+    """Let a backlog drain that is there as a whole before anybody drains it: its rate must not be that of our load."""
+    world.phase(UNDISTURBED)
+    world.members.freeze()
+    world.send(SLUGGISH, count=round(SICK_RATE * world.scale * SHUT))
+    world.load.flush(ACKNOWLEDGED_WITHIN)
+    world.members.thaw()
+    world.await_backlog_of(SLUGGISH, *HEALTHY, timeout=world.patience)
 
 
 def untried(descriptor: Descriptor) -> Collection[str]:

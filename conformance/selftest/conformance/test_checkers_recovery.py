@@ -26,6 +26,7 @@ def recovered(*, rate: float = 200, left: int = BACKLOG, probed: float = 1.5) ->
     made = story(judges=("ISO-7",))
     made.phase("backlog", 90)
     burst = [made.produce("sick", 90, phase="backlog") for _ in range(BACKLOG)]
+    made.event(90.1, "process", "thawed", member=0)
     drained(made, burst, 90.2, rate=200)
     made.phase("control", 100)
     made.fault("slow", "sick", 110, 120)
