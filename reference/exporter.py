@@ -34,8 +34,8 @@ _CHUNK = 64 * 1024  # what is compressed at once: enough to be quick, and little
 class Exporter:
     """Sends documents to one tenant's cluster; its methods may be called from any thread.
 
-    Connections are made when they are needed (TEN-5), one for each attempt at once, and kept for later attempts. Several
-    endpoints are used in turn, and those that fail rest for a while, as the Elasticsearch client does it.
+    Connections are made when they are needed (TEN-5), one for each attempt at once, and kept for later attempts.
+    Several endpoints are used in turn, and those that fail rest for a while, as the Elasticsearch client does it.
     """
 
     def __init__(self, cluster: config.Elasticsearch, runtime: Runtime) -> None:

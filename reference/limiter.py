@@ -166,8 +166,9 @@ class Dispatcher:
         """Return the attempts to begin now, and when to ask again if nothing happens before (None: no need).
 
         Max-min fair (ISO-1 to ISO-4): a free worker goes to the tenant that holds the fewest slots, among equals to
-        the one whose turn is longest ago. No tenant holds more than its cap (LIM-3), and those at risk share a bounded part of the
-        workers, so that they cannot take them all between them (ISO-5): a probe goes to the least recently probed.
+        the one whose turn is longest ago. No tenant holds more than its cap (LIM-3), and those at risk share a
+        bounded part of the workers, so that they cannot take them all between them (ISO-5): a probe goes to the least
+        recently probed.
         """
         self._find_overdue(now)
         self._ripen(now)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from isolane import reference
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.scenarios.catalogue import SCENARIOS
+from isolane.reference import program
 
 TABLE = Path(__file__).parents[3] / "docs" / "requirements.md"
-_ID = re.compile(r"\b([A-Z]{3})-(\d+)(?: to \1-(\d+))?\b")
+_FAMILIES = "|".join(dict.fromkeys(each.family for each in CATALOGUE.requirements.values()))
+_ID = re.compile(rf"\b({_FAMILIES})-(\d+)(?: to \1-(\d+))?\b")
 
 
 def ids_in(text: str) -> set[str]:
@@ -25,7 +26,7 @@ def ids_in(text: str) -> set[str]:
 def embodiments() -> dict[str, list[str]]:
     """Return the modules of the reference that name each id in a docstring or comment."""
     found: dict[str, list[str]] = {}
-    for path in sorted(Path(reference.__file__).parent.glob("*.py")):
+    for path in sorted(Path(program.__file__).parent.glob("*.py")):
         for identifier in ids_in(path.read_text()):
             found.setdefault(identifier, []).append(f"`{path.stem}`")
     return found
