@@ -35,20 +35,20 @@ def check(history: History) -> list[Finding]:
     changes = _changes(history)
     if not changes or not history.attempts:
         return []
-    repeats = list(_repeats(history))
+    found = list(repeats(history))
     settled = discovery_bound(history)
     caused = [
         (repeat, causes)
-        for repeat in repeats
-        if not _is_lost(repeat.before) and (causes := _causes(repeat, changes, settled))
+        for repeat in found
+        if not is_lost(repeat.before) and (causes := _causes(repeat, changes, settled))
     ]
     excess = [repeat for repeat, causes in caused if history.committed_past(repeat.record) <= causes[0]]
     accepted = sum(is_accepted(status) for attempt in history.attempts for _, status in attempt.items())
     figures = {
         "crashes and rebalances": Figure(len(changes)),
         "items accepted": Figure(accepted),
-        "items accepted again": Figure(len(repeats)),
-        "of those, after a lost reply": Figure(sum(_is_lost(repeat.before) for repeat in repeats)),
+        "items accepted again": Figure(len(found)),
+        "of those, after a lost reply": Figure(sum(is_lost(repeat.before) for repeat in found)),
         "of those, after a crash or rebalance": Figure(len(caused)),
         "of those, although a commit was past them before": Figure(len(excess), "", "= 0"),
         "items accepted and not committed when a member went, each time": Figure(_exposed(history, changes)),
@@ -66,7 +66,7 @@ def check(history: History) -> list[Finding]:
                 story=story(history, first),
             )
         ]
-    summary = f"what was delivered again had not been committed, or its reply was lost ({len(repeats)} items)"
+    summary = f"what was delivered again had not been committed, or its reply was lost ({len(found)} items)"
     return [Finding("DEL-8", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
@@ -92,7 +92,8 @@ def _exposed(history: History, changes: Sequence[float]) -> int:
     return exposed
 
 
-def _repeats(history: History) -> Iterator[Repeat]:
+def repeats(history: History) -> Iterator[Repeat]:
+    """Yield each item that was accepted once more, in order of the answers."""
     delivered: dict[int, Attempt] = {}
     answered = sorted(
         (attempt for attempt in history.attempts if attempt.answered is not None),
@@ -109,7 +110,8 @@ def _repeats(history: History) -> Iterator[Repeat]:
             delivered[token] = attempt
 
 
-def _is_lost(attempt: Attempt) -> bool:
+def is_lost(attempt: Attempt) -> bool:
+    """Return whether the sender cannot know the answer."""
     return attempt.how != "replied"
 
 

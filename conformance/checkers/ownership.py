@@ -46,7 +46,7 @@ def _moves(history: History) -> list[Event]:
 
 def _lost_ownerships(history: History, moves: Sequence[Event]) -> Iterator[Finding]:
     """OFF-5, for the partitions of which attempts were under way when a member came or went."""
-    crossed = {move.at: _under_way(history, move.at) for move in moves}
+    crossed = {move.at: under_way(history, move.at) for move in moves}
     partitions = set().union(*crossed.values())
     tried = sum(bool(each) for each in crossed.values())
     slipped = [slip for slip in slips(history) if slip.partition in partitions]
@@ -86,7 +86,7 @@ def _lost_ownerships(history: History, moves: Sequence[Event]) -> Iterator[Findi
         yield Finding("OFF-5", history.scenario, Verdict.PASS, summary, figures=figures)
 
 
-def _under_way(history: History, at: float) -> set[tuple[int, int]]:
+def under_way(history: History, at: float) -> set[tuple[int, int]]:
     """Return the partitions with records in attempts that had arrived and were not answered at that moment."""
     arrived = [attempt.arrived for attempt in history.attempts]
     return {

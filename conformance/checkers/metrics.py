@@ -1,0 +1,214 @@
+"""OPS-1: what members tell of themselves is in the format that scrapers expect, is complete, and is true."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from isolane.conformance.checkers import slots
+from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.history import History
+from isolane.conformance.history_ledger import is_accepted
+from isolane.conformance.history_values import Phase
+from isolane.conformance.metrics_text import OF_PARTITIONS, OF_TENANTS, NotExpositionError, Reading, reading_of
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+PHASE = "metrics"
+"""The phase in which they are held against what was seen: one member, and a cluster that is slow."""
+
+EDGE = 1.0
+"""Seconds by which what a member tells may be older, or younger, than what the clusters saw."""
+
+STEADY = 0.5
+"""Seconds before and after a scrape without a request that came or went, for slots to be compared."""
+
+FEWEST_READINGS = 5
+
+
+def check(history: History) -> list[Finding]:
+    """Return the findings on OPS-1, one for each metric, where the scenario declares it and metrics are claimed."""
+    if "OPS-1" not in history.meta.judges or not history.meta.features.get("metrics"):
+        return []
+    judge, phase = Judge(history, "OPS-1"), history.phase(PHASE)
+    try:
+        readings = [reading_of(each.at, each.member, each.text, history.meta.metrics) for each in history.scrapes]
+    except NotExpositionError as error:
+        summary = f"what is served is not in the format that scrapers expect: {error}"
+        return [Finding("OPS-1", history.scenario, Verdict.FAIL, summary)]
+    missing = [name for name in (*OF_TENANTS, *OF_PARTITIONS) if name not in history.meta.metrics.map]
+    if missing:
+        summary = f"metrics are claimed, and the descriptor's map has no {', '.join(missing)}"
+        return [Finding("OPS-1", history.scenario, Verdict.FAIL, summary)]
+    own = [] if phase is None else [each for each in readings if phase.began + EDGE <= each.at <= phase.ended]
+    if phase is None or len(own) < FEWEST_READINGS or len({each.member for each in own}) != 1:
+        return [judge.doubts("the members' metrics were not read often enough while one of them ran", {})]
+    return [_judged(history, name, wrong(history, phase, own), own) for name, wrong in _CHECKS.items()]
+
+
+Wrong = Callable[[History, Phase, Sequence[Reading]], Iterator[str]]
+"""Yields what is wrong about a metric."""
+
+
+def _judged(history: History, name: str, wrong: Iterator[str], readings: Sequence[Reading]) -> Finding:
+    found = list(wrong)
+    figures = {"readings": Figure(len(readings), "", f"≥ {FEWEST_READINGS}"), "wrong": Figure(len(found), "", "= 0")}
+    if found:
+        return Finding("OPS-1", history.scenario, Verdict.FAIL, f"{name}: {found[0]}", name, figures)
+    return Judge(history, "OPS-1", name).passes(f"{name} is told, and true", figures)
+
+
+def _tenants(
+    history: History, readings: Sequence[Reading], name: str
+) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """Yield each tenant with what was told of it: when, and the value."""
+    for tenant in history.by_tenant:
+        yield tenant, [(each.at, each.tenants[name][tenant]) for each in readings if tenant in each.tenants[name]]
+
+
+def _partitions(
+    history: History, readings: Sequence[Reading], name: str
+) -> Iterator[tuple[tuple[int, int], list[tuple[float, float]]]]:
+    """Yield each partition of an owned topic with what was told of it: when, and the value."""
+    for number, topic in enumerate(history.meta.topics):
+        for partition in range(topic.partitions if topic.tenant else 0):
+            place = topic.name, partition
+            told = [(each.at, each.partitions[name][place]) for each in readings if place in each.partitions[name]]
+            yield (number, partition), told
+
+
+def _cap(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+    floor, ceiling = slots.limit(history, "cap_floor") or 1, slots.limit(history, "cap_ceiling") or math.inf
+    for tenant, told in _tenants(history, readings, "cap"):
+        if not told:
+            yield f"not told of {tenant}"
+        yield from (
+            f"{value:g} of {tenant} is not from {floor} to {ceiling}"
+            for _, value in told
+            if not floor <= value <= ceiling
+        )
+
+
+def _slots(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+    """Compare when no request came or went."""
+    for tenant, told in _tenants(history, readings, "slots"):
+        marks = sorted(
+            (at, 1 if arrives else -1) for at, _, arrives in slots.changes(slots.attempts_of(history, tenant))
+        )
+        times = [at for at, _ in marks]
+        if not told:
+            yield f"not told of {tenant}"
+        for at, value in told:
+            before, after = bisect_left(times, at - STEADY), bisect_right(times, at + STEADY)
+            held = sum(change for _, change in marks[:before])
+            if before == after and value != held:
+                yield f"{value:g} of {tenant}, and its cluster had {held} requests open"
+
+
+def _counter(name: str, count: Callable[[History, str], list[float]]) -> Wrong:
+    """Return what holds the growth of a counter against times at which it should have grown."""
+
+    def wrong(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+        for tenant, told in _tenants(history, readings, name):
+            if len(told) < FEWEST_READINGS:
+                yield f"not told of {tenant}"
+                continue
+            if any(later < earlier for (_, earlier), (_, later) in pairwise(told)):
+                yield f"that of {tenant} fell"
+            (began, first), (ended, last) = told[0], told[-1]
+            times = count(history, tenant)
+            least = sum(began + EDGE <= at < ended - EDGE for at in times)
+            most = sum(began - EDGE <= at < ended + EDGE for at in times)
+            if not least <= last - first <= most:
+                yield f"that of {tenant} grew by {last - first:g}, and its cluster saw {least} to {most}"
+
+    return wrong
+
+
+def _answers(history: History, tenant: str) -> list[float]:
+    return [slots.end(attempt) for attempt in slots.attempts_of(history, tenant)]
+
+
+def _acceptances(history: History, tenant: str) -> list[float]:
+    return [
+        attempt.answered
+        for attempt in slots.attempts_of(history, tenant)
+        if attempt.answered is not None
+        for _, status in attempt.items()
+        if is_accepted(status)
+    ]
+
+
+def _waiting(history: History, phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+    """More than nothing while something waits to be sent for the first time throughout."""
+    for tenant, told in _tenants(history, readings, "waiters"):
+        if not told:
+            yield f"not told of {tenant}"
+        elif slots.saturated(history, tenant, phase.began, phase.ended) and not any(value for _, value in told):
+            yield f"never more than 0 of {tenant}, and its records waited"
+
+
+def _lag(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+    """No more than what is not committed at some moment near the scrape, and no less than what is not read."""
+    for place, told in _partitions(history, readings, "lag"):
+        if not told:
+            yield f"not told of {_name(history, place)}"
+        for at, value in told:
+            near = [
+                seen.ends[place] - seen.offsets.get(place, 0)
+                for seen in history.commits
+                if at - EDGE <= seen.ended <= at + EDGE and place in seen.ends
+            ]
+            if near and value > max(near):
+                yield f"{value:g} of {_name(history, place)}, and at most {max(near)} were not committed"
+
+
+def _in_flight(name: str, most: str) -> Wrong:
+    def wrong(history: History, phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+        bound = slots.limit(history, most) or math.inf
+        for place, told in _partitions(history, readings, name):
+            stuck = _is_stuck(history, place, phase)
+            if not told:
+                yield f"not told of {_name(history, place)}"
+            elif max(value for _, value in told) > bound:
+                yield f"more than {bound:g} of {_name(history, place)}"
+            elif stuck and not any(value for _, value in told):
+                yield f"always 0 of {_name(history, place)}, and its records were being sent"
+
+    return wrong
+
+
+def _paused(history: History, phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
+    """1 at some time where far more waits than may be in flight, and 0 where nothing does."""
+    for place, told in _partitions(history, readings, "paused"):
+        values = {value for _, value in told}
+        if not told or not values <= {0.0, 1.0}:
+            yield f"not 0 or 1 of {_name(history, place)}"
+        elif values == {1.0} and not _is_stuck(history, place, phase):
+            yield f"always 1 of {_name(history, place)}, and nothing waited there"
+
+
+def _is_stuck(history: History, place: tuple[int, int], phase: Phase) -> bool:
+    """Return whether a record of a partition waited all through a phase."""
+    return any(
+        record.acked < phase.began and history.finished_at(record) > phase.ended
+        for record in history.by_partition.get(place, ())
+    )
+
+
+def _name(history: History, place: tuple[int, int]) -> str:
+    return f"{history.topic(place[0])}/{place[1]}"
+
+
+_CHECKS: Mapping[str, Wrong] = {
+    "cap": _cap,
+    "slots": _slots,
+    "waiters": _waiting,
+    "attempts": _counter("attempts", _answers),
+    "delivered": _counter("delivered", _acceptances),
+    "lag": _lag,
+    "in_flight_records": _in_flight("in_flight_records", "in_flight_records"),
+    "in_flight_bytes": _in_flight("in_flight_bytes", "in_flight_bytes"),
+    "paused": _paused,
+}

@@ -1,0 +1,47 @@
+"""OPS-2: a wrong configuration is refused before a group is joined, with a message that names the field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.history import History
+from isolane.conformance.history_values import Event
+from isolane.conformance.verdict import Figure, Finding, Verdict
+
+LATE = 1.0
+"""Seconds after its end in which Kafka may still show a process as a member."""
+
+
+def check(history: History) -> list[Finding]:
+    """Return the findings on OPS-2, one for each wrong configuration, where the scenario declares it."""
+    if "OPS-2" not in history.meta.judges:
+        return []
+    tried = [event for event in history.events if event.kind == "wrong"]
+    if not tried:
+        return [Judge(history, "OPS-2").doubts("no wrong configuration was tried", {})]
+    return [_judged(history, event) for event in tried]
+
+
+def _judged(history: History, event: Event) -> Finding:
+    field, seconds = str(event.detail["field"]), float(event.detail["seconds"])
+    figures = {"seconds until it was refused": Figure(seconds, "s")}
+    if event.detail["code"] is not None:
+        figures["exit code"] = Figure(int(event.detail["code"]), "", "≠ 0")
+    if wrong := list(_wrong(history, event)):
+        summary = f"a configuration with a mistake in {field}: {'; '.join(wrong)}"
+        return Finding("OPS-2", history.scenario, Verdict.FAIL, summary, field, figures)
+    return Judge(history, "OPS-2", field).passes(f"a mistake in {field} was refused, and named", figures)
+
+
+def _wrong(history: History, event: Event) -> Iterator[str]:
+    code, words = event.detail["code"], str(event.detail["words"])
+    if code is None:
+        yield "the process did not end"
+    elif code == 0:
+        yield "the process ended as if all were well, with exit code 0"
+    if str(event.detail["field"]) not in words:
+        yield f"its output does not name the field; it ends: {words.strip().splitlines()[-1:]}"
+    began = event.at - float(event.detail["seconds"])
+    if any(state.members and began < state.at <= event.at + LATE for state in history.groups):
+        yield "a group was joined"

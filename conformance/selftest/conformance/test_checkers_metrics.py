@@ -1,0 +1,160 @@
+"""OPS-1: what members tell of themselves is in the format that scrapers expect, is complete, and is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isolane.conformance.checkers import metrics
+from isolane.conformance.metrics_text import OF_PARTITIONS, OF_TENANTS, NotExpositionError, Pattern, samples_of
+from isolane.conformance.selftest.conformance.builders import Story, story
+from isolane.conformance.verdict import Finding, Verdict
+
+NAMES = (*OF_TENANTS, *OF_PARTITIONS)
+SLOW = 2.0
+
+Values = dict[str, float]
+
+
+def judged(made: Story, folder: Path) -> dict[str, Finding]:
+    """The findings by metric."""
+    return {finding.case: finding for finding in metrics.check(made.load(folder))}
+
+
+def text(values: dict[str, dict[str, float]]) -> str:
+    """The exposition of samples: by metric, by labels."""
+    return "".join(
+        f"own_{name}{{{labels}}} {value}\n" for name, samples in values.items() for labels, value in samples.items()
+    )
+
+
+def told(at: float) -> dict[str, dict[str, float]]:
+    """What is true at a moment: `sick` has one request of ten records after the other, `h0` and `h1` have none."""
+    done = float(int((at - 100) // SLOW))
+    tenants = {f'tenant="{name}"': 0.0 for name in ("sick", "h0", "h1")}
+    places = {
+        f'topic="managed_otlp.logs.{name}",partition="{number}"': 0.0
+        for name in ("sick", "h0", "h1")
+        for number in (0, 1)
+    }
+    sick, place = 'tenant="sick"', 'topic="managed_otlp.logs.sick",partition="0"'
+    return {
+        "cap": dict.fromkeys(tenants, 1.0),
+        "slots": tenants | {sick: 1.0},
+        "waiters": tenants | {sick: 5.0},
+        "attempts": tenants | {sick: done},
+        "delivered": tenants | {sick: 10 * done},
+        "lag": places | {place: 100 - 10 * done},
+        "in_flight_records": places | {place: 10.0},
+        "in_flight_bytes": places | {place: 1000.0},
+        "paused": places | {place: 1.0},
+    }
+
+
+def scraped(changes: dict[str, dict[str, float]] | None = None, without: str = "") -> Story:
+    """A hundred records of a slow tenant wait; every half second the metrics are read, with these changes."""
+    made = story(judges=("OPS-1",))
+    made.meta["features"]["metrics"] = True
+    made.meta["bounds"] |= {"cap_floor": 1, "cap_ceiling": 8, "in_flight_records": 10, "in_flight_bytes": 1000}
+    made.meta["metrics"] = {"map": {name: f"own_{name}" for name in NAMES}, "labels": {}}
+    tokens = [made.produce("sick", 90) for _ in range(100)]
+    for number in range(8):
+        made.attempt("sick", tokens[10 * number : 10 * number + 10], 100 + SLOW * number, took=SLOW - 0.001)
+    made.phase("metrics", 100)
+    made.phase("measured", 110)
+    for number in range(20):
+        at = 100.25 + number / 2
+        values = told(at)
+        for name, samples in (changes or {}).items():
+            values[name] = values[name] | samples
+        values.pop(without, None)
+        made.scrapes.append({"began": at - 0.01, "at": at, "member": "0", "text": text(values)})
+        made.commit(at, {"0/0": round(10 * ((at - 100) // SLOW))}, {"0/0": 100})
+    return made
+
+
+def test_what_is_true_passes(tmp_path: Path) -> None:
+    """Every metric is told of every tenant, or of every partition, and agrees with what was seen."""
+    found = judged(scraped(), tmp_path)
+    assert set(found) == set(NAMES)
+    assert {finding.verdict for finding in found.values()} == {Verdict.PASS}, found
+
+
+SICK, PLACE = 'tenant="sick"', 'topic="managed_otlp.logs.sick",partition="0"'
+IDLE = 'topic="managed_otlp.logs.h0",partition="1"'
+
+
+@pytest.mark.parametrize(
+    ("name", "sample"),
+    [
+        ("cap", {SICK: 9.0}),
+        ("slots", {SICK: 2.0}),
+        ("slots", {'tenant="h0"': 1.0}),
+        ("waiters", {SICK: 0.0}),
+        ("attempts", {SICK: 7.0}),
+        ("delivered", {SICK: 30.0}),
+        ("lag", {PLACE: 101.0}),
+        ("in_flight_records", {PLACE: 11.0}),
+        ("in_flight_records", {PLACE: 0.0}),
+        ("in_flight_bytes", {PLACE: 0.0}),
+        ("paused", {IDLE: 1.0}),
+        ("paused", {PLACE: 0.5}),
+    ],
+)
+def test_what_is_not_true_is_a_violation(name: str, sample: Values, tmp_path: Path) -> None:
+    """Of the metric concerned, and of no other."""
+    found = judged(scraped({name: sample}), tmp_path)
+    wrong = {each for each, finding in found.items() if finding.verdict is Verdict.FAIL}
+    assert wrong == {name}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_not_told_is_a_violation(name: str, tmp_path: Path) -> None:
+    """The map names it, and there is no such sample; or the map does not name it."""
+    assert judged(scraped(without=name), tmp_path / "told")[name].verdict is Verdict.FAIL
+    made = scraped()
+    del made.meta["metrics"]["map"][name]
+    assert judged(made, tmp_path / "mapped")[""].verdict is Verdict.FAIL
+
+
+def test_a_counter_that_falls_is_a_violation(tmp_path: Path) -> None:
+    """While the process lives it only grows."""
+    made = scraped()
+    made.scrapes[10]["text"] = text(told(100.25))
+    found = judged(made, tmp_path)
+    assert {name for name, finding in found.items() if finding.verdict is Verdict.FAIL} >= {"attempts", "delivered"}
+
+
+def test_another_format_is_a_violation(tmp_path: Path) -> None:
+    """No scraper could read it."""
+    made = scraped()
+    made.scrapes[3]["text"] = '{"cap": 1}'
+    assert judged(made, tmp_path)[""].verdict is Verdict.FAIL
+
+
+def test_other_names_of_labels_are_followed(tmp_path: Path) -> None:
+    """The descriptor says what they are."""
+    made = scraped()
+    made.meta["metrics"]["labels"] = {"tenant": "customer"}
+    for line in made.scrapes:
+        line["text"] = line["text"].replace("tenant=", "customer=")
+    assert {finding.verdict for finding in judged(made, tmp_path).values()} == {Verdict.PASS}
+
+
+def test_metrics_that_are_not_claimed_are_not_judged(tmp_path: Path) -> None:
+    """And those that were not read often enough prove nothing."""
+    made = scraped()
+    made.scrapes = made.scrapes[:3]
+    assert judged(made, tmp_path / "few")[""].verdict is Verdict.INCONCLUSIVE
+    made.meta["features"]["metrics"] = False
+    assert judged(made, tmp_path / "unclaimed") == {}
+
+
+def test_a_pattern_selects_by_labels() -> None:
+    """A name alone takes all samples of that name."""
+    samples = samples_of('a_total{outcome="ok"} 1\na_total{outcome="no"} 2\n')
+    assert [Pattern.parse('a_total{outcome="ok"}').matches(sample) for sample in samples] == [True, False]
+    assert all(Pattern.parse("a_total").matches(sample) for sample in samples)
+    with pytest.raises(NotExpositionError):
+        samples_of("a{ 1\n")
