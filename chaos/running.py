@@ -26,7 +26,7 @@ from isolane.conformance.report import files, table
 from isolane.conformance.requests import RUNS, made_folder
 from isolane.conformance.result import CHAOS, RunResult
 from isolane.conformance.ticker import Ticker
-from isolane.conformance.verdict import HARNESS, Verdict
+from isolane.conformance.verdict import HARNESS, ExitCode, Verdict
 from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.implementations.descriptor import Descriptor
 
@@ -137,7 +137,7 @@ def lived(request: Request, timeline: Timeline, ticker: Ticker, place: Place = "
         run = Run(request, stage.services, ticker.tell)
         run.live(scenario(timeline, stage, request.folder / timeline.name))
     result = run.result()
-    if not _broken(result):
+    if result.exit_code is ExitCode.CONFORMS:
         shutil.rmtree(services)  # the data of services that nobody has to look into: megabytes for each timeline
     return result
 
