@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -106,14 +105,16 @@ class _Due:
 
 
 def _perform(scene: Scene, stack: ExitStack) -> None:
+    """Let everything happen; the timeline's clock stands still while something is being done."""
     order = count()
     due = [_Due(fault.at, next(order), fault, begins=True) for fault in scene.timeline.faults]
     heapq.heapify(due)
     under_way: dict[int, ExitStack] = {}
-    began = time.monotonic()
+    clock = 0.0
     while due:
         now = heapq.heappop(due)
-        scene.world.run_for(max(0.0, began + now.at - time.monotonic()))
+        scene.world.run_for(now.at - clock)
+        clock = now.at
         if now.begins:
             own = under_way[now.order] = stack.enter_context(ExitStack())
             own.enter_context(_happening(scene, now.fault, now.order))
