@@ -35,6 +35,8 @@ _NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("process", ""): ("member",),
     ("harness", "load_lag"): ("seconds",),
     ("harness", "sampler_gap"): ("seconds",),
+    ("harness", "cluster_lag"): ("seconds",),
+    ("harness", "clock_step"): ("seconds",),
     ("load", "offered"): ("phase", "tenant", "records"),
     ("documents", ""): ("documents",),
     ("chaos", ""): ("number", "part"),

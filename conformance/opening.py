@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from isolane.conformance import self_watch
 from isolane.conformance.broker import Broker, connected
 from isolane.conformance.history_files import (
     COMMITS,
@@ -24,14 +25,16 @@ from isolane.conformance.history_files import (
 from isolane.conformance.load import Load
 from isolane.conformance.members import Members
 from isolane.conformance.naming import Plan, meta_of, named, view_of
-from isolane.conformance.observe import CommitObserver, ProcessSampler, periodically
+from isolane.conformance.observe import PERIOD, CommitObserver, ProcessSampler, periodically
 from isolane.conformance.observe_group import GroupObserver
 from isolane.conformance.observe_letters import LetterObserver, letter_topics, source_of
 from isolane.conformance.observe_metrics import MetricsScraper
 from isolane.conformance.producer import Producers
 from isolane.conformance.progress import Progress
 from isolane.conformance.recording import Clusters, recorded
+from isolane.conformance.self_watch import ClockWatch, ClusterWatch
 from isolane.conformance.world import World
+from isolane.fixtures.cluster import ScriptedClusters
 from isolane.fixtures.counting_proxy import Proxy, counting
 from isolane.fixtures.implementations.descriptor import Descriptor
 from isolane.fixtures.services import Listener
@@ -117,6 +120,7 @@ class _Opening:
         proxy = self._put_between() if self._listener else None
         members = Members(self._descriptor, self._view, self._folder, events)
         self._sample(members, events)
+        self._watch(events)
         self._stack.callback(members.kill_all)
         return World(
             self._descriptor,
@@ -182,6 +186,14 @@ class _Opening:
             scraper = MetricsScraper(lambda: members.metrics_urls, self._file(SCRAPES))
             self._periodically("metrics-scraper", scraper.read, events)
 
+    def _watch(self, events: HistoryWriter) -> None:
+        """Watch over what measures."""
+        self._periodically("clock-watch", ClockWatch(events).read, events, period=self_watch.PERIOD)
+        clusters = self._services.clusters
+        if isinstance(clusters, ScriptedClusters):
+            watch = ClusterWatch(clusters, self._names.owning[0].name, events)
+            self._periodically("cluster-watch", watch.read, events, period=self_watch.PERIOD)
+
     def _put_between(self) -> Proxy:
         assert self._listener is not None
         listener, folder = self._listener, self._folder
@@ -194,5 +206,7 @@ class _Opening:
     def _file(self, name: str) -> HistoryWriter:
         return self._stack.enter_context(HistoryWriter(self._folder / name))
 
-    def _periodically(self, name: str, read: Callable[[], None], events: HistoryWriter) -> None:
-        self._stack.enter_context(periodically(name, read, events))
+    def _periodically(
+        self, name: str, read: Callable[[], None], events: HistoryWriter, *, period: float = PERIOD
+    ) -> None:
+        self._stack.enter_context(periodically(name, read, events, period=period))

@@ -16,13 +16,24 @@ LOAD_LAG = 0.25
 SAMPLER_GAP = 1.0
 """Seconds by which an observer may miss its beat."""
 
+CLUSTER_LAG = 0.5
+"""Seconds that the scripted clusters may take for what costs them nothing."""
+
+CLOCK_STEP = 1.0
+"""Seconds by which the clock that measures and that of the day may drift apart at once."""
+
 OFFERED = 0.95
 """The part of the scheduled records that must have reached Kafka."""
 
 EXCUSABLE = 4.0
 """How many times its bound something may take for a starved harness to be the reason."""
 
-_LIMITS = {"load_lag": LOAD_LAG, "sampler_gap": SAMPLER_GAP}
+_LIMITS = {
+    "load_lag": LOAD_LAG,
+    "sampler_gap": SAMPLER_GAP,
+    "cluster_lag": CLUSTER_LAG,
+    "clock_step": CLOCK_STEP,
+}
 
 _UNTIMED = frozenset({"ready", "capacity", "end"})
 """Phases in which nothing is measured that depends on the harness keeping a schedule."""
