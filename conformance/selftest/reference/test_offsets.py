@@ -48,6 +48,13 @@ class Ownership(RuleBasedStateMachine):
         self.prefix.reach(self.next)
 
     @invariant()
+    def knows_what_comes_after_all_that_was_fetched(self) -> None:
+        """The last one itself does not."""
+        last = max(self.fetched, default=-1)
+        assert self.prefix.follows(last + 1)
+        assert not self.prefix.follows(last)
+
+    @invariant()
     def commits_nothing_unfinished(self) -> None:
         """OFF-1: everything below the committable offset is finished."""
         committable = self.prefix.committable

@@ -1,0 +1,145 @@
+"""Mutants of the reference's pure parts: each is changed in one place, and its unit tests must notice.
+
+The changes are cosmic-ray's. Its runner starts a process for each mutant; here one process imports what all have in
+common and forks, so that a mutant costs what its tests cost. They run with the changed source in place of the module's
+own, which is not touched.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.util
+import os
+import signal
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
+
+ROOT = Path(__file__).parents[2]
+
+PURE = {
+    "offsets": ("test_offsets.py",),
+    "limiter": ("test_limiter.py", "test_dispatcher.py"),
+    "allowance": ("test_allowance.py",),
+    "outcome": ("test_outcome.py",),
+}
+"""The modules of the reference that decide without threads, clock or I/O, and the unit tests of each."""
+
+OPERATORS = (
+    *(
+        f"ReplaceComparisonOperator_{change}"
+        for change in (
+            *("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Lt_GtE", "GtE_Lt", "Gt_LtE", "LtE_Gt"),
+            *("Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is"),
+        )
+    ),
+    *(
+        f"ReplaceBinaryOperator_{change}"
+        for change in ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "BitAnd_BitOr", "Mod_Mul")
+    ),
+    *("ReplaceAndWithOr", "ReplaceOrWithAnd", "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue"),
+    *("NumberReplacer", "ZeroIterationForLoop", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak"),
+    "ReplaceUnaryOperator_Delete_Not",
+)
+"""Changes that make other sense of the code. Those that only annotations would feel are left out."""
+
+PATIENCE = 60
+"""Seconds of processor time after which a mutant counts as noticed: its tests go round in circles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A module of the reference, changed in one place.
+
+    Attributes:
+        module: The module's name, without its package's.
+        operator: What was changed, in cosmic-ray's words.
+        line: Where, by the line's number.
+        before: The first line that is another one now, as it was.
+        after: As it is.
+        source: The whole module, changed.
+    """
+
+    module: str
+    operator: str
+    line: int
+    before: str
+    after: str
+    source: str
+
+    def __str__(self) -> str:
+        """Return the change for people."""
+        return f"{self.module}.py:{self.line} {self.operator}: {self.before.strip()}  ->  {self.after.strip()}"
+
+
+def mutants(module: str) -> Iterator[Mutant]:
+    """Yield every mutant of a module that differs from it in more than text."""
+    source = (ROOT / "reference" / f"{module}.py").read_text()
+    seen = {ast.dump(ast.parse(source))}
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        number = 0
+        while (changed := mutate_code(source, operator, number)) is not None:
+            number += 1
+            tree = ast.dump(ast.parse(changed))
+            if tree not in seen:
+                seen.add(tree)
+                yield _mutant(module, name, source, changed)
+
+
+def survives(mutant: Mutant) -> bool:
+    """Return whether the module's unit tests pass with the mutant in its place; runs them in a process of its own."""
+    child = os.fork()
+    if not child:
+        os._exit(_tests_pass(mutant))
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) == pytest.ExitCode.OK
+
+
+def warm_up() -> None:
+    """Import what all mutants' tests have in common, but for the modules that are to be changed."""
+    for name in ("hypothesis", "_pytest.assertion.rewrite", "_pytest.python", "urllib3", "elastic_transport"):
+        importlib.import_module(name)
+
+
+def _mutant(module: str, operator: str, source: str, changed: str) -> Mutant:
+    lines = zip(source.splitlines(), changed.splitlines(), strict=False)
+    line, before, after = next((number, old, new) for number, (old, new) in enumerate(lines, start=1) if old != new)
+    return Mutant(module, operator, line, before, after, changed)
+
+
+def _tests_pass(mutant: Mutant) -> int:
+    """Run a mutant's tests in this process, which is theirs alone; pytest's exit code."""
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    sys.meta_path.insert(0, _Instead(mutant))
+    tests = ROOT / "conformance" / "selftest" / "reference"
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}"]
+    return int(pytest.main([*options, *(str(tests / name) for name in PURE[mutant.module])]))
+
+
+class _Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads a mutant where its module is asked for."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._name, self._source = f"isolane.reference.{mutant.module}", mutant.source
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        return importlib.util.spec_from_loader(fullname, self) if fullname == self._name else None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        exec(compile(self._source, f"{self._name} (mutant)", "exec"), module.__dict__)  # noqa: S102 - the purpose
