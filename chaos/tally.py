@@ -27,6 +27,7 @@ class Tally:
         duplicates: Of those, what there is more than one of an item.
         faults: What happened in the timelines, by kind.
         ended: Members that ended, by how.
+        rebalances: How often the group was formed anew, as far as Kafka tells.
         peak: The most memory that a member had resident, in bytes.
     """
 
@@ -37,6 +38,7 @@ class Tally:
     duplicates: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
+    rebalances: int = 0
     peak: int = 0
 
     def add(self, history: History) -> None:
@@ -55,6 +57,7 @@ class Tally:
         self.duplicates += items.total() - len(items)
         self.faults.update(each.name for each in bites.happenings(history).values())
         self.ended.update(event.name for event in history.events if event.kind == "process" and event.name in _ENDS)
+        self.rebalances += bites.rebalances(history) or 0
         self.peak = max(self.peak, *(sample.rss for sample in history.samples), 0)
 
     def lines(self) -> Iterator[str]:
@@ -63,7 +66,8 @@ class Tally:
         yield f"{self.records:,} records in {self.seconds / 60:,.1f} min ({rate:,.0f} a second), {self.lost:,} lost"
         yield f"{self.documents:,} documents, {self.duplicates:,} more than items"
         yield f"{self.faults.total():,} faults: {_listed(self.faults)}"
-        yield f"{self.ended.total():,} members ended: {_listed(self.ended)}; peak memory {self.peak / 2**20:,.0f} MiB"
+        yield f"{self.ended.total():,} members ended: {_listed(self.ended)}; {self.rebalances:,} rebalances"
+        yield f"{self.peak / 2**20:,.0f} MiB of memory at most"
 
 
 def tallied(folders: Iterable[Path]) -> Tally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from isolane.conformance.history import History
@@ -10,6 +10,9 @@ from isolane.conformance.verdict import HARNESS, Figure, Finding, Verdict
 
 CHAOS = "chaos"
 """The kind of the events that tell of a timeline."""
+
+_MOVING = frozenset({"kill", "stop", "crash_loop", "rolling", "scale"})
+"""What makes members come or go, so that partitions must change hands."""
 
 
 @dataclass(slots=True)
@@ -41,13 +44,28 @@ def check(history: History) -> list[Finding]:
     if not found:
         return []
     figures = {each.case: Figure(each.bites or 0, each.bite, "≥ 1") for each in found.values()}
-    doubts = [each for each in found.values() if each.doubt]
+    doubts = {each.case: each.doubt for each in found.values() if each.doubt}
+    formed = rebalances(history)
+    if formed is not None and any(each.name in _MOVING for each in found.values()):
+        figures["rebalances"] = Figure(formed, "", "≥ 1")
+        if not formed:
+            doubts["rebalances"] = "members came or went, and the group was never formed anew"
     verdict = Verdict.INCONCLUSIVE if doubts else Verdict.PASS
-    summary = "; ".join(each.doubt or "" for each in doubts) or f"everything bit that was to happen ({len(found)})"
+    summary = "; ".join(doubts.values()) or f"everything bit that was to happen ({len(found)})"
     return [
         Finding(HARNESS, history.scenario, verdict, summary, "bites", figures),
-        *_doubted(history, doubts),
+        *(
+            Finding(requirement, history.scenario, Verdict.INCONCLUSIVE, doubt, case)
+            for requirement in history.meta.judges
+            for case, doubt in doubts.items()
+        ),
     ]
+
+
+def rebalances(history: History) -> int | None:
+    """Return how often the group was formed anew, by its generations; None where nobody may see those."""
+    generations = [state.generation for state in history.groups if state.generation is not None]
+    return max(generations) - min(generations) if generations else None
 
 
 def happenings(history: History) -> Mapping[int, Happening]:
@@ -61,9 +79,3 @@ def happenings(history: History) -> Mapping[int, Happening]:
                 each.bites, each.bite = int(event.detail["bites"]), str(event.detail["bite"])
             each.over = each.over or event.detail["part"] == "over"
     return found
-
-
-def _doubted(history: History, doubts: list[Happening]) -> Iterator[Finding]:
-    for requirement in history.meta.judges:
-        for each in doubts:
-            yield Finding(requirement, history.scenario, Verdict.INCONCLUSIVE, each.doubt or "", each.case)

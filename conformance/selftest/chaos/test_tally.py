@@ -18,6 +18,8 @@ def lived() -> Story:
     made.search("sick", 9.9)
     made.event(5, "chaos", "kill", number=0, part="begins")
     made.event(5, "process", "killed", member=0)
+    made.group(0, {}, generation=1)
+    made.group(6, {}, generation=3)
     made.samples += [
         {"at": 1, "member": 0, "pid": 1, "rss": size << 20, "threads": 1, "fds": 1} for size in (70, 90, 80)
     ]
@@ -34,7 +36,8 @@ def test_everything_is_summed(tmp_path: Path) -> None:
         "6 records in 0.3 min (0 a second), 2 lost",
         "6 documents, 2 more than items",
         "2 faults: kill 2",
-        "2 members ended: killed 2; peak memory 90 MiB",
+        "2 members ended: killed 2; 4 rebalances",
+        "90 MiB of memory at most",
     ]
 
 

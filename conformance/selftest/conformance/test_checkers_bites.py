@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from isolane.conformance.checkers import bites
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.verdict import HARNESS, Verdict
@@ -42,6 +44,19 @@ def test_what_never_ended_is_in_doubt(tmp_path: Path) -> None:
     """A run that was broken off during a fault has tried nothing with it."""
     found = bites.check(lived(3, over=False).load(tmp_path))
     assert {each.summary for each in found} == {"the run ended during latency-0"}
+
+
+@pytest.mark.parametrize(("generations", "verdict"), [((4, 5, 7), Verdict.PASS), ((4, 4), Verdict.INCONCLUSIVE)])
+def test_members_that_come_or_go_make_a_group_anew(
+    generations: tuple[int, ...], verdict: Verdict, tmp_path: Path
+) -> None:
+    """By Kafka's count of its generations; when that stays, nobody was in the group who moved."""
+    made = lived(1)
+    made.events = [line | {"name": "scale"} for line in made.events]
+    for at, generation in enumerate(generations):
+        made.group(at, {}, generation=generation)
+    found = bites.check(made.load(tmp_path))[0]
+    assert (found.verdict, found.figures["rebalances"].value) == (verdict, generations[-1] - generations[0])
 
 
 def test_a_history_without_a_timeline_is_passed_over(tmp_path: Path) -> None:
