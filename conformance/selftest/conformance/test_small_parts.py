@@ -14,6 +14,7 @@ from isolane.conformance.requests import request
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.result import Implementation, RunResult, ScenarioRun
 from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
+from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.services import ServiceChoice, ServiceChoiceError
 from isolane.conformance.verdict import Finding, Verdict
 from isolane.fixtures.implementations import descriptor
@@ -83,6 +84,12 @@ def test_a_profile_takes_the_scenarios_that_are_for_it() -> None:
     assert "isolation" in {each.name for each in judging(("DEL-1",))}
     memory = tuple(each.id for each in CATALOGUE.of_profile("memory"))
     assert {each.profiles for each in judging(memory)} == {frozenset({"memory"})}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_no_tenant_has_a_name_that_the_pattern_of_topics_does_not_match(scenario: Scenario) -> None:
+    """Nobody would read its topics."""
+    assert all(re.fullmatch("[a-z0-9]+", tenant.name) for tenant in scenario.shape(descriptor.find("reference")).tenants)
 
 
 def test_every_scenario_judges_known_requirements() -> None:
