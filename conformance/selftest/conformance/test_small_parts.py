@@ -89,7 +89,9 @@ def test_a_profile_takes_the_scenarios_that_are_for_it() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_no_tenant_has_a_name_that_the_pattern_of_topics_does_not_match(scenario: Scenario) -> None:
     """Nobody would read its topics."""
-    assert all(re.fullmatch("[a-z0-9]+", tenant.name) for tenant in scenario.shape(descriptor.find("reference")).tenants)
+    assert all(
+        re.fullmatch("[a-z0-9]+", tenant.name) for tenant in scenario.shape(descriptor.find("reference")).tenants
+    )
 
 
 def test_every_scenario_judges_known_requirements() -> None:
