@@ -62,99 +62,81 @@ class Metric(NamedTuple):
         return family
 
 
-def _by_tenant(value: Callable[[TenantState], float]) -> Callable[[State], Rows]:
-    return lambda state: [([tenant], value(own)) for tenant, own in state.line.tenants.items()]
+def _of_tenants(name: str, meaning: str, value: Callable[[TenantState], float]) -> Metric:
+    def rows(state: State) -> Rows:
+        return [([tenant], value(own)) for tenant, own in state.line.tenants.items()]
+
+    return Metric(name, meaning, ("tenant",), rows)
 
 
-def _by_partition(value: Callable[[PartitionState], float | None]) -> Callable[[State], Rows]:
-    return lambda state: [
-        ([own.tenant, own.place.topic, str(own.place.partition)], known)
-        for own in state.receiver.partitions
-        if (known := value(own)) is not None
-    ]
+def _of_outcomes(name: str, meaning: str, counts: Callable[[State], Mapping[tuple[str, str], int]]) -> Metric:
+    def rows(state: State) -> Rows:
+        # What was accepted is there from the start, for rates to begin at 0.
+        return ({(tenant, "accepted"): 0 for tenant in state.line.tenants} | dict(counts(state))).items()
+
+    return Metric(name, meaning, ("tenant", "outcome"), rows)
 
 
-def _counted(counts: Callable[[State], Mapping[tuple[str, str], int]]) -> Callable[[State], Rows]:
-    """Return rows by tenant and outcome; what was accepted is there from the start, for rates to begin at 0."""
-    return lambda state: ({(tenant, "accepted"): 0 for tenant in state.line.tenants} | dict(counts(state))).items()
+def _of_partitions(name: str, meaning: str, value: Callable[[PartitionState], float | None]) -> Metric:
+    def rows(state: State) -> Rows:
+        for own in state.receiver.partitions:
+            if (known := value(own)) is not None:
+                yield (own.tenant, own.place.topic, str(own.place.partition)), known
+
+    return Metric(name, meaning, ("tenant", "topic", "partition"), rows)
 
 
-_TENANT = ("tenant",)
-_OUTCOME = ("tenant", "outcome")
-_PARTITION = ("tenant", "topic", "partition")
+def _of_process(name: str, meaning: str, value: Callable[[State], float]) -> Metric:
+    return Metric(name, meaning, (), lambda state: [((), value(state))])
+
 
 METRICS = (
-    Metric(
-        "isolane_tenant_cap",
-        "Slots that the tenant may be granted now.",
-        _TENANT,
-        _by_tenant(lambda own: own.cap),
-    ),
-    Metric(
-        "isolane_tenant_slots",
-        "Slots that the tenant holds: its attempts under way.",
-        _TENANT,
-        _by_tenant(lambda own: own.slots),
-    ),
-    Metric(
+    _of_tenants("isolane_tenant_cap", "Slots that the tenant may be granted now.", lambda own: own.cap),
+    _of_tenants("isolane_tenant_slots", "Slots that it holds: its attempts under way.", lambda own: own.slots),
+    _of_tenants(
         "isolane_tenant_waiting_records",
         "Records, or parts of records, that wait for a slot, retries included.",
-        _TENANT,
-        _by_tenant(lambda own: own.waiting),
+        lambda own: own.waiting,
     ),
-    Metric(
+    _of_tenants(
         "isolane_tenant_at_risk",
         "1 while the tenant is only probed: nothing accepted yet, its last attempt bad, or one open for too long.",
-        _TENANT,
-        _by_tenant(lambda own: own.at_risk),
+        lambda own: own.at_risk,
     ),
-    Metric(
+    _of_outcomes(
         "isolane_attempts_total",
         "Attempts that ended: accepted, partial (accepted in part), retryable, environment, condemned or too_large.",
-        _OUTCOME,
-        _counted(lambda state: state.attempts),
+        lambda state: state.attempts,
     ),
-    Metric(
+    _of_outcomes(
         "isolane_documents_total",
         "Documents by what became of them each time they were sent; those delivered have the outcome accepted.",
-        _OUTCOME,
-        _counted(lambda state: state.documents),
+        lambda state: state.documents,
     ),
     Metric(
         "isolane_dead_letters_total",
         "Records, or parts of records, of the tenant that were written as dead letters.",
-        _TENANT,
+        ("tenant",),
         lambda state: [([tenant], state.dead_letters.get(tenant, 0)) for tenant in state.line.tenants],
     ),
-    Metric(
+    _of_process(
         "isolane_undelivered_dead_letters",
         "Dead letters that are yet to be written.",
-        (),
-        lambda state: [([], state.undelivered_letters)],
+        lambda state: state.undelivered_letters,
     ),
-    Metric(
+    _of_partitions(
         "isolane_partition_lag_records",
         "Offsets between the end of the partition and what may be committed; absent until both are known.",
-        _PARTITION,
-        _by_partition(lambda own: own.lag),
+        lambda own: own.lag,
     ),
-    Metric(
+    _of_partitions(
         "isolane_partition_in_flight_records",
         "Records between admission and final outcome, waiting and retries included.",
-        _PARTITION,
-        _by_partition(lambda own: own.records),
+        lambda own: own.records,
     ),
-    Metric(
-        "isolane_partition_in_flight_bytes",
-        "What those records count for.",
-        _PARTITION,
-        _by_partition(lambda own: own.bytes),
-    ),
-    Metric(
-        "isolane_partition_paused",
-        "1 while nothing more of the partition is fetched.",
-        _PARTITION,
-        _by_partition(lambda own: own.paused),
+    _of_partitions("isolane_partition_in_flight_bytes", "What those records count for.", lambda own: own.bytes),
+    _of_partitions(
+        "isolane_partition_paused", "1 while nothing more of the partition is fetched.", lambda own: own.paused
     ),
     Metric(
         "isolane_unowned_partitions",
@@ -162,17 +144,15 @@ METRICS = (
         ("topic",),
         lambda state: [([topic], number) for topic, number in state.receiver.unowned.items()],
     ),
-    Metric(
+    _of_process(
         "isolane_held_bytes",
         "What the process holds of all partitions, fetched and in flight; at most about memory.budget.",
-        (),
-        lambda state: [([], state.line.held)],
+        lambda state: state.line.held,
     ),
-    Metric(
+    _of_process(
         "isolane_ready",
         "1 while the process can receive: it belongs to its group, and the broker answers.",
-        (),
-        lambda state: [([], state.receiver.trouble is None)],
+        lambda state: state.receiver.trouble is None,
     ),
 )
 """All metrics of its own; beside them are those of the process, by their usual names (`process_...`)."""

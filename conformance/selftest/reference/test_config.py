@@ -363,6 +363,20 @@ def test_credential_is_never_printed_in_an_error(tmp_path: Path, setting: str) -
     assert "74123698" not in "\n".join(complaints(tmp_path, text))
 
 
+def test_password_of_the_brokers_is_never_printed(tmp_path: Path) -> None:
+    """OPS-3: neither in an error beside it or about it, nor with the configuration."""
+    sasl = "mechanism: PLAIN, username: u, password"
+    for setting in (
+        f"{sasl}: 5ecre7, other: 1",
+        f"{sasl}: [5ecre7]",
+        f'{sasl}: "5ecre7\\n"',
+    ):
+        (line, *_) = complaints(tmp_path, f"kafka: {{auth: {{sasl: {{{setting}}}}}}}{TENANTS}")
+        assert "5ecre7" not in line
+    config = load(tmp_path, f"kafka: {{auth: {{sasl: {{{sasl}: 5ecre7}}}}}}{TENANTS}")
+    assert "5ecre7" not in repr(config) + config.model_dump_json()
+
+
 def test_file_without_certificates_is_refused(tmp_path: Path) -> None:
     """What is not PEM is found when the file is read, not at the first delivery."""
     (tmp_path / "ca.pem").write_text("no certificate", "utf-8")

@@ -195,6 +195,35 @@ def test_the_process_shows_how_it_does(bench: Bench) -> None:
         assert process.stop(20) == 0
 
 
+@pytest.mark.services
+def test_the_broker_may_be_away_at_the_start_and_later(bench: Bench) -> None:
+    """LIF-4: the process waits, says that it is not ready, and goes on by itself; it is well all the time."""
+    bench.config["telemetry"] = {"port": 0}
+    bench.kafka.kill()
+    try:
+        process = bench.start()
+        eventually(lambda: "Kafka is not available" in events(process), timeout=60)
+        (port,) = (told["port"] for told in told_by(process) if told["event"] == "telemetry")
+        assert status(port, "/readyz") == 503
+        assert status(port, "/healthz") == 200
+    finally:
+        bench.kafka.start()
+    with process:
+        bench.produce(bench.well, 10)
+        bench.await_delivery(bench.well)
+        bench.kafka.kill()
+        try:
+            eventually(lambda: status(port, "/readyz") == 503, timeout=60)
+            assert status(port, "/healthz") == 200
+        finally:
+            bench.kafka.start()
+        bench.produce(bench.well, 10)
+        bench.await_delivery(bench.well)
+        eventually(lambda: bench.committed(bench.well) == 20, timeout=60)
+        assert status(port, "/readyz") == 200
+        assert process.stop(20) == 0
+
+
 def status(port: int, path: str) -> int:
     """Return the status that the process answers with."""
     try:
