@@ -16,6 +16,10 @@ TIME = -1
 """The choice that time passes although somebody is ready: the others are slow."""
 
 
+DRIVER = 0
+"""The number of the task that does things to the world."""
+
+
 class Numbered(Protocol):
     """A task, as far as a choice sees it."""
 
@@ -59,14 +63,16 @@ class Deviation(NamedTuple):
 class Walk:
     """A random walk: anybody who is ready goes on, with the same probability; but some choices are left out."""
 
-    def __init__(self, random: Random, *, stickiness: float, haste: float) -> None:
+    def __init__(self, random: Random, *, stickiness: float, haste: float, restless: bool = False) -> None:
         """Take a source of chance.
 
         Args:
             random: The source.
             stickiness: The probability that the running task stays where it need not block.
             haste: The probability that time passes before its time.
+            restless: Whether somebody else goes on, where it is asked for and there is somebody.
         """
+        self._least = int(restless)
         self.asks_at = 1
         self._draw = random.random
         self._log_of_stickiness = log(stickiness) if stickiness else 0.0
@@ -79,7 +85,22 @@ class Walk:
             self.asks_at = point + 1 + int(log(1.0 - draw()) / self._log_of_stickiness)
         if self._haste and draw() < self._haste:
             return TIME
-        return int(draw() * len(ready))
+        number = len(ready)
+        if stays and number > 1:
+            return self._least + int(draw() * (number - self._least))
+        return int(draw() * number)
+
+
+class _Drawn(dict[int, float]):
+    """A number for each key, drawn when it is asked for first."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._random = random
+
+    def __missing__(self, key: int) -> float:
+        value = self[key] = self._random.random()
+        return value
 
 
 class Priorities:
@@ -105,35 +126,41 @@ class Priorities:
         self._slowness = slowness
         self._slow_for = 0
         self._lowest = 0.0
-        self._priorities: dict[int, float] = {}
+        self._priorities = _Drawn(random)
+        self._priorities[DRIVER] = 2.0  # it is the world around, which is never late
 
     def pick(self, point: int, ready: Sequence[Numbered], stays: bool) -> int:  # noqa: FBT001 - see `Choice`
         """See `Choice`."""
-        if stays and self._changes and self._changes[-1] <= point:
+        if stays and self._changes and self._changes[-1] <= point and ready[0].number != DRIVER:
             self._changes.pop()
             self._lowest -= 1.0
             self._priorities[ready[0].number] = self._lowest
             self._slow_for += self._random.randrange(self._slowness + 1)
-        priorities = [self._of(task.number) for task in ready]
-        highest = max(priorities)
+        of = self._priorities
+        if len(ready) == 1:
+            highest = of[ready[0].number]
+            place = 0
+        else:
+            priorities = [of[task.number] for task in ready]
+            highest = max(priorities)
+            place = priorities.index(highest)
         if highest < 0.0 and self._slow_for:
             self._slow_for -= 1
             return TIME
-        return priorities.index(highest)
-
-    def _of(self, number: int) -> float:
-        priority = self._priorities.get(number)
-        if priority is None:
-            priority = self._priorities[number] = self._random.random()
-        return priority
+        return place
 
 
 def seeded(seed: int) -> Choice:
     """Return the choice that belongs to a seed: walks of several kinds, and priorities."""
     random = Random(seed)
-    if seed % 2:
+    if seed % 4 == 0:
         return Priorities(random, changes=random.randrange(1, 8), length=1200, slowness=random.choice((0, 5, 40)))
-    return Walk(random, stickiness=random.choice((0.0, 0.3, 0.8)), haste=random.choice((0.0, 0.002, 0.02)))
+    return Walk(
+        random,
+        stickiness=random.choice((0.0, 0.0, 0.0, 0.5)),
+        haste=random.choice((0.0, 0.0, 0.002, 0.02)),
+        restless=random.random() < 0.8,
+    )
 
 
 class Replayed:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _EVERYTHING = FilterPath.parse("")
 _JSON = "application/json"
+_HEALTHY = Performance()  # one for all: without scripts it draws and counts nothing
 _WRITE = 0.003
 
 
@@ -45,7 +46,7 @@ class SimulatedCluster:
     def __init__(self, tenant: str, scheduler: Scheduler, ledger: Ledger, story: Story, travel: float = 0.002) -> None:
         """Begin healthy."""
         self.tenant = tenant
-        self.performance = Performance()
+        self.performance = _HEALTHY
         self.bitten = 0
         self.travel = travel
         self.admitted = 0
@@ -56,7 +57,7 @@ class SimulatedCluster:
 
     def perform(self, *layers: Script) -> None:
         """Follow other scripts from now on; none is health."""
-        self.performance = Performance(layers)
+        self.performance = Performance(layers) if layers else _HEALTHY
 
     def answer(self, documents: Sequence[Document], script: Script, performance: Performance) -> exchange.Reply:
         """Decide a request's answer as the scripted cluster does, and store what it accepts."""
@@ -120,6 +121,7 @@ class ClusterPort:
 
     def cut(self, key: Hashable) -> None:
         """See `Cluster`."""
+        self._cluster.scheduler.point()
         for attempt in self.open:
             if attempt.key == key:
                 attempt.cut = True

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from isolane.reference.config import Kafka
     from isolane.reference.consumer import Owner, TopicPartition
 
-BATCH = 50
-"""The records that one poll returns at most, of the partitions in turn."""
-
 PATIENCE = 0.25
 """Seconds that one poll waits for a join, and `close` for the I/O thread once partitions are given back."""
 
@@ -37,8 +34,11 @@ class SimulatedConsumer:
     revoked partitions does not.
     """
 
-    def __init__(self, broker: Broker, kafka: Kafka, owner: Owner, runtime: SimulatedRuntime) -> None:
-        """Begin to join."""
+    def __init__(
+        self, broker: Broker, kafka: Kafka, owner: Owner, runtime: SimulatedRuntime, *, batch: int = 50
+    ) -> None:
+        """Begin to join; one poll returns at most `batch` records, of the partitions in turn."""
+        self._batch = batch
         self._broker = broker
         self._kafka = kafka
         self._owner = owner
@@ -104,15 +104,18 @@ class SimulatedConsumer:
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         """See `Consumer`."""
+        self._scheduler.point()
         self._paused.update(dict.fromkeys(places))
 
     def resume(self, places: Collection[TopicPartition]) -> None:
         """See `Consumer`."""
+        self._scheduler.point()
         for place in places:
             self._paused.pop(place, None)
 
     def position(self, place: TopicPartition) -> int | None:
         """See `Consumer`."""
+        self._scheduler.point()
         return self._positions.get(place)
 
     def seek(self, place: TopicPartition, offset: int) -> None:
@@ -131,6 +134,7 @@ class SimulatedConsumer:
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[str | None], None]) -> None:
         """See `Consumer`."""
+        self._scheduler.point()
         # It is for the generation of now; while a rebalance is under way there is none.
         self._commits.append((dict(offsets), done, None if self._joining else self._generation))
         self._io.ring()
@@ -149,7 +153,7 @@ class SimulatedConsumer:
 
     def _fetch(self) -> dict[TopicPartition, Sequence[SimulatedRecord]]:
         batches: dict[TopicPartition, Sequence[SimulatedRecord]] = {}
-        left = BATCH
+        left = self._batch
         if not self._broker.is_up:
             return batches
         for place in [place for place in self._positions if place not in self._paused]:

@@ -70,7 +70,6 @@ class Ledger:
         self.entries.setdefault(place, []).append(entry)
         self._by_offset[place.topic, place.partition, offset] = entry
         self.unfinished += items > 0
-        self._story.tell("produced", place, offset, f"{items} items" if items != 1 else "")
 
     def accepted(self, tenant: str, document_id: str) -> None:
         """Note a document that the cluster of a tenant has stored (TEN-2)."""

@@ -51,8 +51,9 @@ class Member:
         exited: Whether its main thread has ended.
     """
 
-    def __init__(self, name: str, config: Config, around: Surroundings) -> None:
-        """Start it."""
+    def __init__(self, name: str, config: Config, around: Surroundings, batch: int) -> None:
+        """Start it; one of its polls returns at most `batch` records."""
+        self._batch = batch
         self.process = Process(name)
         self.exited = False
         self._config = config
@@ -86,7 +87,7 @@ class Member:
         self.exited = True
 
     def _connect(self, owner: Owner) -> SimulatedConsumer:
-        return SimulatedConsumer(self._broker, self._config.kafka, owner, self._runtime)
+        return SimulatedConsumer(self._broker, self._config.kafka, owner, self._runtime, batch=self._batch)
 
     def _begins(self, tenant: str, key: Hashable, open_attempts: int) -> None:
         self._scheduler.looked_at = True

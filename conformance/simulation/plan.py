@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from isolane.conformance.simulation.scripts import SCRIPTS
-from isolane.conformance.simulation.settings import PAYLOADS, Settings
+from isolane.conformance.simulation.settings import Settings
 
 Argument = int | str
 
@@ -56,12 +56,12 @@ _WEIGHTS = {**_MEMBERSHIP, **_FAULTS}
 _ACTIONS = list(_WEIGHTS)
 _SCRIPTS = list(SCRIPTS)
 _KINDS = ("one item", "one item", "one item", "three items", "nothing", "broken", "large")
-_LEAST_RECORDS = 22
+_LEAST_RECORDS = 20
 _STOPPED = 0.3
 
 
 def random_plan(seed: int) -> Plan:
-    """Return the plan that belongs to a seed: at least 22 records, and at least one fault."""
+    """Return the plan that belongs to a seed: at least 20 records, large ones apart,, and at least one fault."""
     random = Random(seed)
     settings = Settings(
         tenants=random.choice((2, 2, 3)),
@@ -69,26 +69,31 @@ def random_plan(seed: int) -> Plan:
         members=random.choice((1, 2, 2)),
         protocol=random.choice(("cooperative", "eager")),
     )
-    steps = [Step("go_on", (), random.choice((20, 60, 200)))]
-    produced = 0
-    while produced < _LEAST_RECORDS or len(steps) < 9:
-        count = random.randrange(2, 9)
-        produced += count
-        steps.append(_produce(random, count))
+    first = _produce(random)
+    # So that it bites: a cluster is sick when the first records come to it.
+    sick = int(first.arguments[0]) % (settings.tenants * settings.partitions) // settings.partitions
+    steps = [
+        Step("go_on", (), random.choice((20, 60, 200))),
+        Step("sicken", (sick, random.choice(_SCRIPTS))),
+        first,
+    ]
+    while _records(steps) < _LEAST_RECORDS:
         if random.random() < 0.8:
             action = random.choices(_ACTIONS, weights=list(_WEIGHTS.values()))[0]
             steps.append(Step(action, _arguments(random, action), random.choice((0, 5, 20, 60, 150))))
-    steps.insert(random.randrange(1, len(steps)), Step("sicken", _arguments(random, "sicken"), 10))
+        steps.append(_produce(random))
     return Plan(settings, tuple(steps), random.choice(_SCRIPTS) if random.random() < _STOPPED else None)
 
 
-def _produce(random: Random, count: int) -> Step:
+def _records(steps: list[Step]) -> int:
+    return sum(int(step.arguments[2]) for step in steps if step.action == "produce")
+
+
+def _produce(random: Random) -> Step:
     kind = random.choice(_KINDS)
-    assert kind in PAYLOADS
+    count = random.randrange(1, 3) if kind == "large" else random.randrange(2, 9)
     return Step(
-        "produce",
-        (random.randrange(6), kind, min(count, 2) if kind == "large" else count, random.choice((0, 0, 0, 2))),
-        random.choice((0, 0, 3, 30)),
+        "produce", (random.randrange(6), kind, count, random.choice((0, 0, 0, 2))), random.choice((0, 0, 3, 30))
     )
 
 

@@ -42,7 +42,13 @@ class SimulatedRuntime(Runtime):
 
     def now(self) -> float:
         """See `Runtime`: virtual seconds."""
+        self.scheduler.point()
         return self.scheduler.now
+
+    def random(self) -> float:
+        """See `Runtime`."""
+        self.scheduler.point()
+        return super().random()
 
     def lock(self) -> Lock:
         """See `Runtime`."""

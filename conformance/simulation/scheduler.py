@@ -67,7 +67,7 @@ class Scheduler:
         current: The task that runs.
         points: How many choices there were.
         switches: How often another task went on.
-        digest: Of all switches so far: equal schedules have equal ones, in every process.
+        digest: Of all switches so far, who went on and where: equal schedules have equal ones, in every process.
         punctual: Whether time passes only when nobody is ready, whatever the choice says.
         looked_at: Whether the running task looks at the reference from outside, where no lock is needed.
     """
@@ -97,7 +97,8 @@ class Scheduler:
     def spawn(self, name: str, process: Process, work: Callable[[], None]) -> Task:
         """Make a task that does `work`; it begins when it is chosen."""
 
-        def body(*_: object) -> None:  # given the result of the task that ended before it, if that is how it begins
+        def body() -> None:
+            maker.switch()  # made; begin when chosen
             try:
                 work()
             except Failure as failure:
@@ -106,7 +107,11 @@ class Scheduler:
                 if not self.closed:
                     self._end(task)
 
+        maker = getcurrent()
         task = Task(name, next(self._numbers), process, greenlet(body, self.driver.greenlet))
+        # Entered at once: a greenlet begins as deep in calls as whoever enters it, and others, entered one by the other
+        # when they are chosen first, would come to the limit of the interpreter.
+        task.greenlet.switch()
         self._tasks[task] = None
         self._make_ready(task)
         return task
@@ -257,17 +262,14 @@ class Scheduler:
 
     def _go_on(self, task: Task, left: object) -> None:
         """Switch to another task, until this one is chosen again."""
-        self._count(task, left)
+        self.current = task
+        self.switches += 1
+        self.digest = hash((self.digest, task.number, self.points))
+        if self._trace is not None:
+            self._trace(self.now, str(task), _described(left))
         task.greenlet.switch()
         if self._failure is not None and self.current is self.driver:
             raise self._failure
-
-    def _count(self, task: Task, left: object) -> None:
-        self.current = task
-        self.switches += 1
-        self.digest = hash((self.digest, task.number))
-        if self._trace is not None:
-            self._trace(self.now, str(task), _described(left))
 
     def _let_time_pass(self) -> None:
         """Go to the next time at which somebody wakes."""
@@ -297,7 +299,11 @@ class Scheduler:
         for joiner in joiners:
             self.wake(joiner)
         following = self._choose()
-        self._count(following, "the end")
+        self.current = following
+        self.switches += 1
+        self.digest = hash((self.digest, following.number, self.points))
+        if self._trace is not None:
+            self._trace(self.now, str(following), "the end")
         task.greenlet.parent = following.greenlet
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
+
 from isolane.conformance.simulation.assignment import Protocol
-from isolane.fixtures.payloads import value
 from isolane.reference.config import Config, Mode
 from isolane.reference.consumer import TopicPartition
 
@@ -22,6 +25,7 @@ class Settings(NamedTuple):
         mode: How they process partitions.
         workers: Sending workers of each.
         travel: Seconds that a request, and a reply, is under way.
+        batch: Records that one poll returns at most.
     """
 
     tenants: int = 2
@@ -31,6 +35,7 @@ class Settings(NamedTuple):
     mode: Mode = "isolated"
     workers: int = 4
     travel: float = 0.002
+    batch: int = 50
 
     @property
     def names(self) -> list[str]:
@@ -60,21 +65,23 @@ class Payload(NamedTuple):
     items: int
 
 
-def _logs(items: int, padding: int = 0) -> Payload:
-    return Payload(value("otlp_proto", "logs", ["x"] * items, padding=padding), items)
+def _logs(items: int, size: int = 1) -> Payload:
+    records = [LogRecord(body=AnyValue(string_value="x" * size))] * items
+    request = ExportLogsServiceRequest(resource_logs=[ResourceLogs(scope_logs=[ScopeLogs(log_records=records)])])
+    return Payload(request.SerializeToString(), items)
 
 
 PAYLOADS = {
     "one item": _logs(1),
     "three items": _logs(3),
-    "large": _logs(1, padding=6000),
+    "large": _logs(1, size=6000),
     "nothing": Payload(None, 0),
     "broken": Payload(b"\xff\xff\xff", 1),
 }
-"""What is produced: made once, for what it says is of no consequence."""
+"""What is produced: made once, and as little as will do, for what it says is of no consequence."""
 
-POLL_BYTES = 50 * 7000
-"""What a poll may bring, decoded, at most."""
+LARGEST = 7000
+"""The bytes that a record comes to, decoded, at most."""
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,7 @@ from isolane.conformance.simulation.ledger import Ledger
 from isolane.conformance.simulation.runtime import SimulatedRuntime
 from isolane.conformance.simulation.schedule import prepared
 from isolane.conformance.simulation.scheduler import Process, Scheduler
-from isolane.conformance.simulation.settings import POLL_BYTES, Settings, places_of
+from isolane.conformance.simulation.settings import LARGEST, Settings, places_of
 from isolane.conformance.simulation.story import Story
 from isolane.conformance.simulation.world import World
 from isolane.reference.config import Mode
@@ -112,10 +112,10 @@ def _exceed_the_budget(program: Program) -> None:
 )
 def test_what_is_wrong_inside_is_seen(busy: Program, breaks: Callable[[Program], None], rule: str) -> None:
     """Slots, allowances and the budget are looked at between steps."""
-    inside.check(busy, POLL_BYTES)
+    inside.check(busy, 50 * LARGEST)
     breaks(busy)
     with pytest.raises(Failure) as caught:
-        inside.check(busy, POLL_BYTES)
+        inside.check(busy, 50 * LARGEST)
     assert caught.value.rule == rule
 
 

@@ -75,7 +75,7 @@ def test_plans_have_load_and_faults() -> None:
     for seed in range(100):
         steps = random_plan(seed).steps
         records = sum(int(step.arguments[2]) for step in steps if step.action == "produce")
-        assert records >= 10  # large ones are few
+        assert records >= 20
         assert any(step.action == "sicken" for step in steps)
 
 
@@ -85,7 +85,7 @@ def test_a_story_tells_what_happened() -> None:
         story = told(Schedule(SMALL, ())).story
     assert all(earlier.time <= later.time for earlier, later in pairwise(story))
     lines = [str(event) for event in story]
-    for words in ("p1 starts", "produced managed_otlp.logs.t0/0@2", "sent managed_otlp.logs.t0/0@0", "committed"):
+    for words in ("p1 starts", "produced managed_otlp.logs.t0/0@0 to 2", "sent managed_otlp.logs.t0/0@0", "committed"):
         assert any(words in line for line in lines), words
 
 
