@@ -1,0 +1,112 @@
+"""Many tenants and partitions: whether grants stay fair, and what one costs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import NamedTuple
+
+from isolane.conformance.simulation.choice import Replayed
+from isolane.conformance.simulation.schedule import prepared
+from isolane.conformance.simulation.settings import Settings
+from isolane.conformance.simulation.world import World
+from isolane.reference.limiter import Dispatcher
+
+
+class Scale(NamedTuple):
+    """What was seen of one size.
+
+    Attributes:
+        tenants: How many there are.
+        partitions: How many there are of all of them.
+        busy: How many tenants have records.
+        grants: How many slots were granted.
+        fairness: Jain's index over the busy tenants' grants, while all of them had work: 1 is equal.
+        calls: Calls of functions by the dispatcher, a grant.
+    """
+
+    tenants: int
+    partitions: int
+    busy: int
+    grants: int
+    fairness: float
+    calls: float
+
+
+def measure(tenants: int, partitions: int, busy: int, records: int) -> Scale:
+    """Simulate one process with so many tenants, of which the first `busy` ones have records in every partition.
+
+    Args:
+        tenants: How many there are.
+        partitions: Of each tenant's topic.
+        busy: How many of them have records.
+        records: How many are in each of their partitions.
+    """
+    with prepared(watch=False), _counted() as work:
+        settings = Settings(tenants=tenants, partitions=partitions, workers=16, batch=10 * busy * partitions)
+        world = World(settings, Replayed())
+        try:
+            world.go_on(0.5)
+            for place in range(busy * partitions):
+                world.produce(place, "one item", records)
+            world.finish()
+        finally:
+            world.close()
+    return Scale(tenants, tenants * partitions, busy, len(work.grants), work.fairness(), work.calls / len(work.grants))
+
+
+class _Work:
+    """What the dispatcher did."""
+
+    def __init__(self) -> None:
+        self.grants: list[str] = []
+        self.calls = 0
+
+    def fairness(self) -> float:
+        """Return Jain's index over the grants before the first tenant has had its last one."""
+        left = Counter(self.grants)
+        had: Counter[str] = Counter(dict.fromkeys(left, 0))
+        for tenant in self.grants:
+            had[tenant] += 1
+            left[tenant] -= 1
+            if not left[tenant]:
+                break
+        return sum(had.values()) ** 2 / (len(had) * sum(number**2 for number in had.values()))
+
+    def count(self, frame: object, event: str, argument: object) -> None:
+        """See `sys.setprofile`."""
+        del frame, argument
+        self.calls += event in {"call", "c_call"}
+
+
+@contextmanager
+def _counted() -> Iterator[_Work]:
+    """Count what the dispatcher does within the block; it never waits, so that no other task comes between."""
+    work = _Work()
+    originals = {name: getattr(Dispatcher, name) for name in ("submit", "decide", "settle")}
+    for name, original in originals.items():
+        setattr(Dispatcher, name, _counting(original, work))
+    try:
+        yield work
+    finally:
+        for name, original in originals.items():
+            setattr(Dispatcher, name, original)
+
+
+def _counting(original: Callable[..., object], work: _Work) -> Callable[..., object]:
+    @wraps(original)
+    def counting(*arguments: object) -> object:
+        sys.setprofile(work.count)
+        try:
+            result = original(*arguments)
+        finally:
+            sys.setprofile(None)
+        if original.__name__ == "decide":
+            assert isinstance(result, tuple)
+            work.grants += [grant.flush.lane.tenant for grant in result[0]]
+        return result
+
+    return counting
