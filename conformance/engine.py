@@ -17,6 +17,7 @@ from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import Depth
 from isolane.conformance.errors import HarnessError, NoTrafficError
 from isolane.conformance.history import History
+from isolane.conformance.history_files import META
 from isolane.conformance.measured import Measured
 from isolane.conformance.opening import Plan, Services, opened
 from isolane.conformance.requirements import CATALOGUE
@@ -134,8 +135,9 @@ class Run:
                 else _lived(self._request, scenario, self._services, self._listener)
             )
             found: tuple[Finding, ...] = ()
-            if not failure:
-                history = History.load(self._request.folder / run.folder)
+            folder = self._request.folder / run.folder
+            if not failure and (folder / META).exists():  # a service may fail before there is any history
+                history = History.load(folder)
                 found, run = tuple(judge(history)), replace(run, measured=Measured.of(history))
             self._findings += found
             self._runs[scenario.name] = run
