@@ -46,7 +46,7 @@ def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> 
     with (asked.folder / TABLE).open("w") as file:
         Console(file=file, width=WIDTH).print(table)
     console = Console()
-    console.print(table, crop=False, no_wrap=True, overflow="ignore", soft_wrap=True)
+    Console(width=WIDTH).print(table, soft_wrap=True)
     console.print(worth_table.LEGEND, highlight=False)
     console.print(f"Run it again: isolane worth --seed {asked.seed}", highlight=False)
     console.print(f"Evidence: {asked.folder}", soft_wrap=True, highlight=False, markup=False)
