@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -41,9 +40,6 @@ from isolane.fixtures.services import Listener
 
 __all__ = ["Plan", "Services", "opened"]
 
-SWITCH = 0.0005
-"""Seconds after which a thread gives way to another: what keeps the load's schedule must not wait for who reads."""
-
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -81,8 +77,6 @@ def opened(
     """
     folder.mkdir(parents=True)
     with ExitStack() as stack:
-        stack.callback(sys.setswitchinterval, sys.getswitchinterval())
-        sys.setswitchinterval(SWITCH)
         opening = _Opening(plan, descriptor, services, folder, stack)
         world = opening.world(phase_began)
         yield world
