@@ -33,11 +33,14 @@ SHUT = 12.0
 OUTAGE = 5.0
 """Seconds that all clusters are away."""
 
-LARGE = 4 * PADDING
+LARGE = 8 * PADDING
 """Bytes by which the text of each item of a flood is lengthened: its volume is in larger records, and in more."""
 
-FLOODS = {"smoke": (100,), "standard": (100,), "soak": (2, 4, 8, 100)}
-"""How many times the volume of another tenant a flood has, by depth: several give a curve (ISO-4)."""
+FLOODS = (2, 4, 8, 100)
+"""How many times the volume of another tenant a flood has (ISO-4): the first ones are only a few points of a curve."""
+
+POINT = 3.0
+"""Seconds of such a point."""
 
 BLOCKED = Script(item_rules=(ItemRule(status=403, pattern="isotok[0-9a-f]{4}0000"),))
 """ISO-6: the items of the world's first topic are refused, as with an index that is blocked for writing."""
@@ -72,8 +75,8 @@ def story(world: World, depth: Depth) -> None:
     world.run_for(SETTLE)
     _live_with(world, SLUGGISH, "slow", KINDS["slow"], depth.slow)
     _live_with(world, SLUGGISH, "pushback-503", KINDS["pushback-503"], SHUT)
-    for times in FLOODS[depth.name]:
-        _flood(world, times, depth.brief)
+    for times in FLOODS:
+        _flood(world, times, depth.brief if times == max(FLOODS) else POINT)
     _stall_parts(world, depth.brief)
     _fail_all(world)
     world.drain(timeout=world.patience)

@@ -36,7 +36,7 @@ WARM_UP = 3.0
 """Seconds of load before the control: with so many tenants it takes a while until each has its connection."""
 
 BUDGET = 8 * 1024**2
-"""Bytes that the process may hold, if it promised a bound: the sick come to as many within half of the fault."""
+"""Bytes that the process may hold, if it promised a bound: the sick come to more than that together."""
 
 LARGE = 100 * 1024
 """Bytes of the records that are to fill it."""
@@ -78,10 +78,10 @@ def story(world: World, depth: Depth) -> None:
 
 
 def _fill(world: World, sick: Sequence[str], seconds: float) -> None:
-    """Let so many seconds pass; one after the other the sick get what comes to twice the budget together."""
+    """Let so many seconds pass; one after the other the sick get what comes to more than the budget together."""
     large = Draft(value=partial(payloads.value, padding=LARGE // world.descriptor.output.items_per_record))
     for tenant in sick:
-        world.send(tenant, large, count=math.ceil(2 * BUDGET / LARGE / len(sick)))
+        world.send(tenant, large, count=math.ceil(1.25 * BUDGET / LARGE / len(sick)))
         world.run_for(seconds / len(sick))
 
 
