@@ -12,26 +12,28 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Protocol, cast
 
 from isolane.conformance import bounds
 from isolane.conformance.checkers import caps, concurrency, overtaking, probes
 from isolane.conformance.depth import depth
 from isolane.conformance.history import History
 from isolane.conformance.scenarios import limiter
+from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.selftest.reference.fakes import FakeLane
 from isolane.conformance.tokens import Token
-from isolane.conformance.verdict import Verdict
+from isolane.conformance.verdict import Finding, Verdict
 from isolane.conformance.world import World
 from isolane.fixtures.cluster import Script
 from isolane.fixtures.cluster.performance import Performance
 from isolane.fixtures.implementations import descriptor
+from isolane.fixtures.implementations.descriptor import Descriptor
 from isolane.reference.backoff import Backoff
 from isolane.reference.config import Limiter, Retry
 from isolane.reference.flush import Piece
@@ -45,6 +47,13 @@ TRAVEL = 0.005
 """Seconds from a grant to the request's arrival, and from an answer to whoever learns of it."""
 
 FLUSH_BYTES, SIZE = 4 * 1024**2, 300
+
+
+class Checker(Protocol):
+    """A module of a checker."""
+
+    def check(self, history: History) -> list[Finding]:
+        """See the checkers."""
 
 
 class Cluster:
@@ -73,15 +82,19 @@ class VirtualWorld:
 
     patience = 28.0
 
-    def __init__(self) -> None:
-        """Begin with nothing produced, at second 100."""
-        self.descriptor = descriptor.find("reference")
+    def __init__(self, scenario: Scenario = limiter.SCENARIO, implementation: Descriptor | None = None) -> None:
+        """Begin with nothing produced, at second 100; the implementation is the reference, unless it is given."""
+        self.descriptor = scenario.adapt(implementation or descriptor.find("reference"))
         self.members = SimpleNamespace(start=lambda: None)
         self.now = 100.0
-        self._shape = limiter.shape(self.descriptor)
+        self._scenario = scenario
+        self._shape = scenario.shape(self.descriptor)
         self._rates = {tenant.name: tenant.rate for tenant in self._shape.tenants}
         self._clusters = {name: Cluster() for name in self._rates}
-        self._lanes = {name: [FakeLane(name, number) for number in range(self._partitions)] for name in self._rates}
+        self._lanes = {
+            tenant.name: [FakeLane(tenant.name, number) for number in range(tenant.partitions)]
+            for tenant in self._shape.tenants
+        }
         self._turns = {name: count() for name in self._rates}
         self._records: dict[int, Token] = {}
         self._left: dict[str, set[int]] = {name: set() for name in self._rates}
@@ -102,17 +115,14 @@ class VirtualWorld:
         )
         self.made = self._empty()
 
-    @property
-    def _partitions(self) -> int:
-        return self._shape.tenants[0].partitions
-
     def _empty(self) -> Story:
-        names = list(self._rates)
-        made = story(judges=limiter.JUDGES)
+        made = story(judges=self._scenario.judges)
+        tenants = list(enumerate(self._shape.tenants))
         made.meta |= {
-            "tenants": [{"name": name, "role": "sick", "topics": [at]} for at, name in enumerate(names)],
+            "tenants": [{"name": tenant.name, "role": tenant.role, "topics": [at]} for at, tenant in tenants],
             "topics": [
-                {"name": f"managed_otlp.logs.{name}", "tenant": name, "partitions": self._partitions} for name in names
+                {"name": f"managed_otlp.logs.{tenant.name}", "tenant": tenant.name, "partitions": tenant.partitions}
+                for _, tenant in tenants
             ],
             "bounds": bounds.effective(self.descriptor),
         }
@@ -126,8 +136,8 @@ class VirtualWorld:
     def await_ready(self, timeout: float) -> None:
         """Send a record to each partition."""
         self.phase("ready")
-        for name in self._rates:
-            for _ in range(self._partitions):
+        for name, lanes in self._lanes.items():
+            for _ in lanes:
                 self._produce(name)
         self._until(lambda: not any(self._left.values()), timeout)
 
@@ -164,10 +174,10 @@ class VirtualWorld:
         """Whether so many have come in time."""
         return self._until(lambda: self.requests(tenant) >= count, timeout)
 
-    def await_backlog_of(self, tenant: str, timeout: float) -> bool:
+    def await_backlog_of(self, *tenants: str, timeout: float) -> bool:
         """Whether what is there now is finished in time."""
-        behind = set(self._left[tenant])
-        return self._until(lambda: not behind & self._left[tenant], timeout)
+        behind = {tenant: set(self._left[tenant]) for tenant in tenants}
+        return self._until(lambda: not any(each & self._left[tenant] for tenant, each in behind.items()), timeout)
 
     def drain(self, timeout: float) -> None:
         """End the load, and wait until all is finished."""
@@ -204,7 +214,7 @@ class VirtualWorld:
             self._at(self.now + self._random.uniform(0.5, 1.5) / self._rates[tenant], partial(self._load, tenant))
 
     def _produce(self, tenant: str) -> None:
-        partition = next(self._turns[tenant]) % self._partitions
+        partition = next(self._turns[tenant]) % len(self._lanes[tenant])
         number = len(self._records)
         self._records[number] = self.made.produce(tenant, self.now, partition=partition)
         self._left[tenant].add(number)
@@ -245,9 +255,15 @@ def lived(folder: Path) -> History:
 
 def verdicts(history: History) -> dict[str, Verdict]:
     """The verdict on each requirement: the worst of its findings."""
+    return worst([history], CHECKERS)
+
+
+def worst(histories: Iterable[History], checkers: Sequence[Checker]) -> dict[str, Verdict]:
+    """The worst verdict on each requirement that these checkers find in any of the histories."""
     order = [Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS]
     found: dict[str, Verdict] = {}
-    for finding in (finding for checker in CHECKERS for finding in checker.check(history)):
+    findings = (finding for history in histories for checker in checkers for finding in checker.check(history))
+    for finding in findings:
         before = found.get(finding.requirement, Verdict.PASS)
         found[finding.requirement] = min(before, finding.verdict, key=order.index)
     return found
