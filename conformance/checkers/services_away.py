@@ -43,8 +43,8 @@ def check(history: History) -> list[Finding]:
     if "LIF-4" not in history.meta.judges:
         return []
     found = [_recovered(history, each) for each in absences(history)]
-    if not found:
-        return [Judge(history, "LIF-4").doubts("neither the broker nor a cluster was away", {})]
+    if BROKER not in {each.what for each in absences(history)}:
+        found.append(Judge(history, "LIF-4", BROKER).doubts("Kafka could not be kept from the members", {}))
     return found
 
 
