@@ -71,7 +71,7 @@ def story(world: World, depth: Depth) -> None:
     world.await_ready(timeout=world.patience)
     world.load_within(float("inf"))
     world.phase("control")
-    world.run_for(depth.control / 2)
+    world.run_for(depth.control)
     admitting = Script(latency=LATENCY, admit=max(2, ceiling // 2))
     _refused(world, STEPS, depth, Script(latency=LATENCY, status=429))
     _regrowing(world, STEPS, "limit-admit", admitting)
