@@ -42,8 +42,8 @@ def index() -> str:
         f"# The requirements, catalogue {CATALOGUE.version}",
         "",
         "Each page says what a requirement means, why it is there, how it is judged, and which implementation that is",
-        "wrong on purpose breaks it. `isolane explain ID` says the same in the terminal; [a table](../requirements.md) says",
-        "where in the reference each is embodied.",
+        "wrong on purpose breaks it. `isolane explain ID` says the same in the terminal, and",
+        "[a table](../requirements.md) where in the reference each is embodied.",
     ]
     rows: list[str] = []
     for name, family in CATALOGUE.families.items():
