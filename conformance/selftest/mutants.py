@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 import importlib.abc
 import importlib.util
+import io
 import os
 import signal
 import sys
 import types
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -22,8 +24,11 @@ from pathlib import Path
 import pytest
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[2]
+_TESTS = ROOT / "conformance" / "selftest" / "reference"
+_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}")
 
 PURE = {
     "offsets": ("test_offsets.py",),
@@ -50,6 +55,9 @@ OPERATORS = (
     "ReplaceUnaryOperator_Delete_Not",
 )
 """Changes that make other sense of the code. Those that only annotations would feel are left out."""
+
+EXAMPLES = 30
+"""Examples of each property that is tried on a mutant: always the same ones, so that a survivor is one again."""
 
 PATIENCE = 60
 """Seconds of processor time after which a mutant counts as noticed: its tests go round in circles."""
@@ -95,6 +103,11 @@ def mutants(module: str) -> Iterator[Mutant]:
                 yield _mutant(module, name, source, changed)
 
 
+def unchanged(module: str) -> Mutant:
+    """Return a module that nothing was changed in, to hold its tests to."""
+    return Mutant(module, "none", 0, "", "", (ROOT / "reference" / f"{module}.py").read_text())
+
+
 def survives(mutant: Mutant) -> bool:
     """Return whether the module's unit tests pass with the mutant in its place; runs them in a process of its own."""
     child = os.fork()
@@ -105,9 +118,10 @@ def survives(mutant: Mutant) -> bool:
 
 
 def warm_up() -> None:
-    """Import what all mutants' tests have in common, but for the modules that are to be changed."""
-    for name in ("hypothesis", "_pytest.assertion.rewrite", "_pytest.python", "urllib3", "elastic_transport"):
-        importlib.import_module(name)
+    """Import what the tests of every mutant have in common, once for all: pytest with its plugins, and libraries."""
+    tests = dict.fromkeys(str(_TESTS / name) for names in PURE.values() for name in names)
+    with redirect_stdout(io.StringIO()):
+        pytest.main([*_OPTIONS, "--collect-only", *tests])
 
 
 def _mutant(module: str, operator: str, source: str, changed: str) -> Mutant:
@@ -123,10 +137,19 @@ def _tests_pass(mutant: Mutant) -> int:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
+    for name in [name for name in sys.modules if name.startswith(("isolane.", "conformance."))]:
+        del sys.modules[name]  # they, and tests, which pytest names by their folder, hold the module as it is
     sys.meta_path.insert(0, _Instead(mutant))
-    tests = ROOT / "conformance" / "selftest" / "reference"
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}"]
-    return int(pytest.main([*options, *(str(tests / name) for name in PURE[mutant.module])]))
+    settings.register_profile(
+        "mutants",
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),  # a busy machine would pass for tests that notice
+    )
+    settings.load_profile("mutants")
+    return int(pytest.main([*_OPTIONS, *(str(_TESTS / name) for name in PURE[mutant.module])]))
 
 
 class _Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):

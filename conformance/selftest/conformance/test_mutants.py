@@ -23,6 +23,14 @@ def test_a_mutant_differs_in_one_place() -> None:
     )
 
 
+def test_a_change_is_noticed_and_no_change_is_not() -> None:
+    """The tests run on what was changed, not on what was imported before; as it is, a module passes them."""
+    mutants.warm_up()
+    accepts_twice = next(each for each in mutants.mutants("offsets") if each.after.strip() == "if offset < self._last:")
+    assert not mutants.survives(accepts_twice)
+    assert mutants.survives(mutants.unchanged("offsets"))
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("module", mutants.PURE)
 def test_unit_tests_notice_what_is_changed(module: str) -> None:
