@@ -26,6 +26,7 @@ class Settings(NamedTuple):
         workers: Sending workers of each.
         travel: Seconds that a request, and a reply, is under way.
         batch: Records that one poll returns at most.
+        roomy: Whether there is more memory than is ever needed; it is scarce otherwise.
     """
 
     tenants: int = 2
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     workers: int = 4
     travel: float = 0.002
     batch: int = 50
+    roomy: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -45,7 +47,7 @@ class Settings(NamedTuple):
     @property
     def config(self) -> Config:
         """The configuration of each process."""
-        return _config(self.tenants, self.mode, self.workers)
+        return _config(self.tenants, self.mode, self.workers, roomy=self.roomy)
 
 
 def topic_of(tenant: str) -> str:
@@ -85,15 +87,12 @@ LARGEST = 7000
 
 
 @lru_cache(maxsize=64)
-def _config(tenants: int, mode: Mode, workers: int) -> Config:
+def _config(tenants: int, mode: Mode, workers: int, *, roomy: bool) -> Config:
+    in_flight, span = ({"records": 100, "bytes": "64KiB"}, 1000) if roomy else ({"records": 3, "bytes": "2KiB"}, 6)
     return Config.parse(
         {
             "kafka": {
-                "partition_processing": {
-                    "mode": mode,
-                    "max_in_flight": {"records": 3, "bytes": "2KiB"},
-                    "max_span": 6,
-                },
+                "partition_processing": {"mode": mode, "max_in_flight": in_flight, "max_span": span},
                 "autocommit": {"interval": "40ms"},
                 "revoke_grace": "60ms",
                 "session_timeout": "400ms",
@@ -106,7 +105,7 @@ def _config(tenants: int, mode: Mode, workers: int) -> Config:
             "request": {"timeout": "400ms"},
             "retry": {"initial_interval": "10ms", "max_interval": "80ms"},
             "limiter": {"ceiling": workers // 2, "slow_after": "80ms", "probation_slots": workers // 2},
-            "memory": {"budget": "8KiB"},
+            "memory": {"budget": "512MiB" if roomy else "8KiB"},
             "tenants": {
                 f"t{number}": {
                     "topics": [topic_of(f"t{number}")],

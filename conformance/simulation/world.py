@@ -125,7 +125,7 @@ class World:
             member.stop()
 
     def crash(self, number: int) -> None:
-        """Kill a process; another one starts."""
+        """Kill a process."""
         if self._members:
             member = self._members.pop(number % len(self._members))
             self.story.tell(f"{member.name} is killed")
