@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 
@@ -14,17 +12,14 @@ from isolane.conformance.opening import Services
 from isolane.conformance.recording import Clusters
 from isolane.conformance.requests import request
 from isolane.conformance.verdict import ExitCode
-from isolane.conformance.world import World
 from isolane.fixtures.services import ServiceError
 
 
 def test_a_service_that_fails_before_there_is_a_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run says so and ends as one that the harness could not finish; no history is looked for that there is not."""
 
-    @contextmanager
-    def failing(*_: object) -> Iterator[World]:
+    def failing(*_: object) -> NoReturn:
         raise ServiceError("Elasticsearch does not answer")
-        yield
 
     monkeypatch.setattr(engine, "opened", failing)
     asked = request("reference", out=tmp_path / "run")
