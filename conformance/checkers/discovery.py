@@ -21,10 +21,18 @@ class _Newcomer:
     came: float
     records: Sequence[Produced]
 
-    def delay(self, history: History) -> float:
-        """Seconds from the moment when it and its first record were there until that was finished."""
+    def since(self, history: History) -> float:
+        """The moment from which it had to be read: it and its first record were there, and its cluster was well."""
         first = self.records[0]
-        return history.finished_at(first) - max(self.came, first.acked)
+        since = max(self.came, first.acked)
+        for fault in history.faults:
+            if fault.tenant == history.meta.owners[first.topic] and fault.began <= since < fault.ended < math.inf:
+                since = fault.ended
+        return since
+
+    def delay(self, history: History) -> float:
+        """Seconds from that moment until its first record was finished."""
+        return max(history.finished_at(self.records[0]) - self.since(history), 0)
 
 
 def check(history: History) -> list[Finding]:
@@ -43,8 +51,7 @@ def check(history: History) -> list[Finding]:
         return [_skipped(history, skipped, figures)]
     if worst.delay(history) > bound:
         late = f"was accepted only {worst.delay(history):.1f} s later"
-        since = max(worst.came, worst.records[0].acked)
-        if doubt := harness.excuse(history, since, worst.delay(history), bound):
+        if doubt := harness.excuse(history, worst.since(history), worst.delay(history), bound):
             summary = f"the first record of a new partition {late}, but {doubt}"
             return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
         return [_failed(history, worst, figures, late)]
@@ -87,7 +94,7 @@ def _fate(history: History, newcomer: _Newcomer) -> str:
 def _restart(history: History, newcomers: Sequence[_Newcomer]) -> str | None:
     """Return why nothing is proven of discovery: a member was started before all newcomers were read."""
     for newcomer in newcomers:
-        until = newcomer.came + newcomer.delay(history)
+        until = history.finished_at(newcomer.records[0])
         if any(
             event.kind == "process" and event.name == "started" and newcomer.came < event.at < until
             for event in history.events

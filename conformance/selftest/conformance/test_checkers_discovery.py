@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from isolane.conformance.checkers import discovery
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.verdict import Finding, Verdict
@@ -81,6 +83,23 @@ def test_a_partition_that_is_found_late_is_a_violation(tmp_path: Path) -> None:
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "was accepted only 2.0 s later" in finding.summary
+
+
+@pytest.mark.parametrize(("tenants", "verdict"), [(("h0", "h1"), Verdict.PASS), (("h0",), Verdict.FAIL)])
+def test_what_its_own_cluster_refuses_is_not_found_late(
+    tenants: tuple[str, ...], verdict: Verdict, tmp_path: Path
+) -> None:
+    """The time counts from the heal of the last fault of those that kept a new topic's cluster from accepting."""
+    made = discovered()
+    made.meta["bounds"]["metadata_max_age"] = -9
+    for name, began, ended in (("refuse", 9, 11), ("slow", 10.5, 11.5)):
+        for tenant in tenants:
+            made.event(began, "fault", name, tenant=tenant, script={})
+            made.event(ended, "heal", name, tenant=tenant)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is verdict
+    longest = 0.6 if verdict is Verdict.PASS else 2
+    assert finding.figures["longest time until the first record was accepted"].value == pytest.approx(longest, abs=0.01)
 
 
 def test_a_starved_harness_excuses_what_is_late(tmp_path: Path) -> None:
