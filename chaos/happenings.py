@@ -97,7 +97,7 @@ class BlackHole(Network):
 
 
 class Swallow(Network):
-    """A cluster takes one request and does what it says, and the reply never comes; the connection stays open."""
+    """A cluster does what a request says, and the reply never comes, nor any under way then; connections stay open."""
 
     kind: Literal["swallow"] = "swallow"
 
