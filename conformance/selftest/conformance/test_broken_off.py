@@ -21,7 +21,13 @@ from isolane.conformance.verdict import ExitCode
 pytestmark = pytest.mark.services
 
 ENDLESS = """["{python}", "-c", "import signal; signal.pause()"]"""
-COMMAND = "from isolane.conformance.cli import main; main()"
+# What a shell starts in the background ignores SIGINT, and so would all that the tests start from there.
+COMMAND = """
+import signal
+from isolane.conformance.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
 
 
 @contextmanager
