@@ -134,13 +134,19 @@ class Broker:
             },
         )
 
-    def members(self, group: str) -> int | None:
-        """How many members a group has that is at rest; None while it is not, or where that cannot be told."""
+    def members(self, group: str, *, serving: bool = False) -> int | None:
+        """How many members a group has that is at rest; None while it is not, or where that cannot be told.
+
+        With `serving` only those count that have partitions: a cooperative rebalance rests in between, when those that
+        came have none yet.
+        """
         try:
             described = self.group(group)
         except UnreadableError:
             return None
-        return len(described.members) if described.state == AT_REST else None
+        if described.state != AT_REST:
+            return None
+        return sum(bool(places) or not serving for places in described.members.values())
 
     def leaders(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         """The broker that leads each partition of these topics, by its number; -1 while there is none.

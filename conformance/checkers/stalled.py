@@ -10,7 +10,7 @@ from statistics import median
 
 from isolane.conformance.checkers import cases, membership, slots
 from isolane.conformance.checkers.cases import Judge
-from isolane.conformance.checkers.membership import JOINED, KILLED, LEFT, Change, Place
+from isolane.conformance.checkers.membership import JOINED, KILLED, LEFT, THAWED, Change, Place
 from isolane.conformance.checkers.partitions import REBALANCE
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
@@ -241,7 +241,18 @@ def _undisturbed(history: History, stall: Stall) -> Iterator[tuple[float, float]
     if first is not None and first.at_rest and first.members:
         yield stall.began, min([*within, stall.ended])
     for at, following in pairwise([*within, stall.ended]):
-        yield at + REBALANCE, following
+        yield _complete(history, at) + REBALANCE, following
+
+
+def _complete(history: History, at: float) -> float:
+    """Return when, from a moment on, as many were in the group as processes ran: who starts slowly joins late."""
+    running = set[int]()
+    for event in membership.processes(history):
+        if event.at <= at:
+            (running.add if event.name in {JOINED, THAWED} else running.discard)(event.detail["member"])
+    now = membership.state_at(history, at)
+    states = [*([now] if now else []), *(state for state in history.groups if state.at > at)]
+    return next((max(at, each.at) for each in states if each.at_rest and len(each.members) >= len(running)), math.inf)
 
 
 def _mebibytes(size: float, bound: str = "") -> Figure:

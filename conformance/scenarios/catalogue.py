@@ -8,18 +8,22 @@ from isolane.conformance.depth import DEPTHS
 from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.scenarios import (
     crash,
+    cycles,
     idle_tenants,
     isolation,
     kills,
     limiter,
     long_sick,
     many_sick,
+    membership,
     memory,
     nodes,
     one_sick,
+    operation,
     outcomes,
     ownership,
     records,
+    stalled,
 )
 from isolane.conformance.scenarios.model import Scenario
 
@@ -37,6 +41,10 @@ SCENARIOS: tuple[Scenario, ...] = (
     outcomes.SCENARIO,
     records.SCENARIO,
     ownership.SCENARIO,
+    membership.SCENARIO,
+    cycles.SCENARIO,
+    stalled.SCENARIO,
+    operation.SCENARIO,
     idle_tenants.SCENARIO,
     nodes.SCENARIO,
 )

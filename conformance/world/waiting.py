@@ -88,6 +88,14 @@ class Waiting(Behaviour):
             lambda: self._broker.members(self.members.group) == count, timeout, f"{count} members in the group"
         )
 
+    def await_shared(self, count: int, timeout: float) -> bool:
+        """Whether the group was at rest with so many members, each with partitions of its own, within `timeout`."""
+        return self._await(
+            lambda: self._broker.members(self.members.group, serving=True) == count,
+            timeout,
+            f"{count} members that share all partitions",
+        )
+
     def await_unrest(self, timeout: float) -> bool:
         """Whether within `timeout` seconds the group was not at rest, as far as Kafka tells."""
         return self._await(

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from kafka import KafkaConsumer
 
-from isolane.conformance.broker import Broker, UnreadableError
+from isolane.conformance.broker import Broker, GroupDescription, UnreadableError
 from isolane.conformance.errors import HarnessError
 from isolane.conformance.producer import Codec, Producer, Producers
 from isolane.conformance.reader import Reader, has_gaps
@@ -139,6 +139,13 @@ def test_a_compacted_topic_gets_gaps(kafka: Kafka, broker: Broker) -> None:
 def test_a_group_without_members_is_not_at_rest(broker: Broker, topic: str) -> None:
     """Nobody could say that a member has joined it."""
     assert broker.members(f"group-{topic}") is None
+
+
+def test_who_has_no_partition_yet_does_not_serve(monkeypatch: pytest.MonkeyPatch, broker: Broker) -> None:
+    """A cooperative rebalance is at rest in between, before what one member gives up is with the one that came."""
+    halfway = GroupDescription("Stable", {"a-1": (("t", 0),), "a-2": ()})
+    monkeypatch.setattr(broker, "group", lambda _group: halfway)
+    assert (broker.members("g"), broker.members("g", serving=True)) == (2, 1)
 
 
 @pytest.mark.parametrize("instance", [None, "member-0"], ids=["dynamic", "static"])

@@ -21,8 +21,8 @@ def judged(made: Story, folder: Path, requirement: str) -> Finding:
     return found
 
 
-def stall(*, unrest: float = 4.0, memory: float = 110.0, backlog: float = 64.0) -> Story:
-    """Everything stalls; after thirteen seconds a member joins, and twenty seconds later it is killed."""
+def stall(*, late: float = 2.0, unrest: float = 4.0, memory: float = 110.0, backlog: float = 64.0) -> Story:
+    """Everything stalls; after thirteen seconds a member is started, joins, and 22 s after its start is killed."""
     made = story(judges=EVERY)
     made.meta["bounds"] |= {"max_poll_interval": 10.0, "in_flight_bytes": MIB, "process_bytes": 4 * MIB}
     made.event(0, "process", "started", member=0)
@@ -35,8 +35,8 @@ def stall(*, unrest: float = 4.0, memory: float = 110.0, backlog: float = 64.0) 
     deep = made.produce("h1", 11)
     made.produced[-1]["bytes"] = round(backlog * MIB)
     made.event(23, "process", "started", member=1)
-    made.group(25, {"a": BOTH}, state="PreparingRebalance", generation=1)
-    made.group(25 + unrest, {"a": ["1/0"], "b": ["2/0"]}, generation=2)
+    made.group(23 + late, {"a": BOTH}, state="PreparingRebalance", generation=1)
+    made.group(23 + late + unrest, {"a": ["1/0"], "b": ["2/0"]}, generation=2)
     made.event(45, "process", "killed", member=1)
     made.group(50, {"a": ["1/0"]}, state="PreparingRebalance", generation=2)
     made.group(51, {"a": BOTH}, generation=3)
@@ -119,3 +119,19 @@ def test_an_outage_that_is_short_expels_nobody(tmp_path: Path) -> None:
     made = stall()
     made.meta["bounds"]["max_poll_interval"] = 30.0
     assert judged(made, tmp_path, "LIF-1").verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_member_that_starts_slowly_moves_the_group_late(tmp_path: Path) -> None:
+    """Nobody was expelled: who was started is not in the group yet, and joins it when its process is up."""
+    made = stall(late=15.0)
+    made.meta["bounds"]["max_poll_interval"] = 9.0
+    assert judged(made, tmp_path, "LIF-1").verdict is Verdict.PASS
+
+
+def test_who_is_expelled_after_a_newcomer_got_in_is_seen(tmp_path: Path) -> None:
+    """Once as many are in the group as processes run, it has no cause to move before the next one comes or goes."""
+    made = stall()
+    made.meta["bounds"]["max_poll_interval"] = 4.0
+    made.group(42, {"b": BOTH}, generation=3)
+    made.groups.sort(key=lambda line: line["at"])
+    assert judged(made, tmp_path, "LIF-1").verdict is Verdict.FAIL

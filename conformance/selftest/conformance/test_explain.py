@@ -35,7 +35,7 @@ def test_the_scenarios_that_judge_it_are_named() -> None:
     output = explained("del-1").output
     for scenario in SCENARIOS:
         assert (scenario.title in output) == ("DEL-1" in scenario.judges)
-    assert "none yet" in explained("OPS-4").output
+    assert "none yet" in explained("LIM-8").output
 
 
 def test_what_a_scenario_needs_is_said_with_it() -> None:
