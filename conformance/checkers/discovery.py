@@ -51,11 +51,12 @@ def check(history: History) -> list[Finding]:
         return [_skipped(history, skipped, figures)]
     if worst.delay(history) > bound:
         late = f"was accepted only {worst.delay(history):.1f} s later"
-        if doubt := harness.excuse(history, worst.since(history), worst.delay(history), bound):
+        doubt = harness.excuse(history, worst.since(history), worst.delay(history), bound)
+        if doubt := doubt or _restart(history, [worst], bound):
             summary = f"the first record of a new partition {late}, but {doubt}"
             return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
         return [_failed(history, worst, figures, late)]
-    if restart := _restart(history, newcomers):
+    if restart := _restart(history, newcomers, bound):
         return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, restart, figures=figures)]
     summary = f"every new partition was read from its first record on, within {bound:g} s ({len(newcomers)})"
     return [Finding("TEN-1", history.scenario, Verdict.PASS, summary, figures=figures)]
@@ -91,10 +92,10 @@ def _fate(history: History, newcomer: _Newcomer) -> str:
     return f"was never accepted, and the one at {later.offset} was: it began there instead of at its first record"
 
 
-def _restart(history: History, newcomers: Sequence[_Newcomer]) -> str | None:
-    """Return why nothing is proven of discovery: a member was started before all newcomers were read."""
+def _restart(history: History, newcomers: Sequence[_Newcomer], bound: float) -> str | None:
+    """Return why nothing is proven of discovery: a member was started before all newcomers were read, or had to be."""
     for newcomer in newcomers:
-        until = history.finished_at(newcomer.records[0])
+        until = min(history.finished_at(newcomer.records[0]), newcomer.since(history) + bound)
         if any(
             event.kind == "process" and event.name == "started" and newcomer.came < event.at < until
             for event in history.events

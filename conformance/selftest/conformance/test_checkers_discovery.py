@@ -119,6 +119,17 @@ def test_a_member_that_starts_meanwhile_proves_nothing_of_discovery(tmp_path: Pa
     assert "a member was started before" in finding.summary
 
 
+@pytest.mark.parametrize(("started", "verdict"), [(10.5, Verdict.INCONCLUSIVE), (11.5, Verdict.FAIL)])
+def test_a_start_excuses_what_is_late_only_while_there_was_time(
+    started: float, verdict: Verdict, tmp_path: Path
+) -> None:
+    """Whose member was replaced within the bound may read late; a start after it changes nothing."""
+    made = discovered()
+    made.meta["bounds"]["metadata_max_age"] = -9
+    made.event(started, "process", "started", member=1)
+    assert judged(made, tmp_path).verdict is verdict
+
+
 def test_nothing_new_tries_nothing(tmp_path: Path) -> None:
     """Neither do partitions that get no record, nor topics that nobody owns."""
     made = discovered()
