@@ -217,6 +217,7 @@ _SUFFERINGS: Mapping[str, Suffering] = {
     "OFF-4": _committed_late,
     "OFF-5": _moved,
     "OFF-6": _moved,
+    "LIF-3": _doubled,
     "POI-1": _poisoned,
     "POI-2": _committed_late,
     "POI-3": _waited,
