@@ -51,7 +51,7 @@ def test_an_unknown_name_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFi
         (("reference", "--scenario", "crush"), "--scenario: 'crush': allowed: isolation, "),
         (("reference", "--scenario", "outcomes"), "(outcomes) is judged at it; --depth standard judges it"),
         (("reference", "--only", "DEL-6"), "(DEL-6) is judged at it; --depth standard judges it"),
-        (("reference", "--only", "OPS-1"), "no scenario judges OPS-1 yet, so nothing was run"),
+        (("reference", "--only", "LIM-8"), "no scenario judges LIM-8 yet, so nothing was run"),
     ],
 )
 def test_wrong_options_are_wrong_usage(
