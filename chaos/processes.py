@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from isolane.chaos.acting import Bites, Scene, way
@@ -28,24 +28,16 @@ _POLL = 0.2
 @contextmanager
 def kill(scene: Scene, fault: Kill) -> Iterator[Bites]:
     """Kill a member that runs, and start it again."""
-    runs = fault.member in scene.world.members.pids
-    if runs:
-        scene.world.members.kill(fault.member)
-    yield lambda: int(runs)
-    if runs:
-        scene.world.members.start(fault.member)
+    with _away(scene, fault.member, scene.world.members.kill) as bites:
+        yield bites
 
 
 @way(Stop, _ENDED)
 @contextmanager
 def stop(scene: Scene, fault: Stop) -> Iterator[Bites]:
     """Stop a member that runs, and start it again."""
-    runs = fault.member in scene.world.members.pids
-    if runs:
-        scene.world.members.stop(fault.member)
-    yield lambda: int(runs)
-    if runs:
-        scene.world.members.start(fault.member)
+    with _away(scene, fault.member, scene.world.members.stop) as bites:
+        yield bites
 
 
 @way(Freeze, "members that did nothing")
@@ -137,6 +129,17 @@ def broker_freeze(scene: Scene, fault: BrokerFreeze) -> Iterator[Bites]:
     broker.freeze()
     yield lambda: 1
     broker.thaw()
+
+
+@contextmanager
+def _away(scene: Scene, number: int, end: Callable[[int], object]) -> Iterator[Bites]:
+    """End a member if it runs, and start it again afterwards."""
+    runs = number in scene.world.members.pids
+    if runs:
+        end(number)
+    yield lambda: int(runs)
+    if runs:
+        scene.world.members.start(number)
 
 
 def set_members(scene: Scene, count: int) -> int:
