@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from isolane.reference.flush import divide
@@ -106,7 +107,7 @@ class _Tenant:
         self.waiting = WaitingWork()
         self.slots = 0
         self.overdue = 0  # attempts that are open and older than slow_after
-        self.since = _NEVER  # when its turn began: at its last grant, or when work came while it had none
+        self.turn = (_NEVER, 0)  # when it began, and how many began before: see `Dispatcher._begin_turn`
         self.tried = False  # has an attempt ended?
         self.proven = False  # was anything ever accepted?
         self.last_was_bad = False
@@ -149,12 +150,13 @@ class Dispatcher:
         self._waiting: dict[str, _Tenant] = {}  # those with work that waits, ready or not
         self._open: list[Grant] = []  # in the order in which they began
         self._pace = 0.0  # as a tenant's, of all tenants together
+        self._turns = count()
 
     def submit(self, lane: Lane, pieces: Sequence[Piece], now: float) -> None:
         """Take pieces of whole records, in order."""
         tenant = self._tenant(lane.tenant)
         if not tenant.waiting.ready:
-            tenant.since = now
+            self._begin_turn(tenant, now)
         tenant.waiting.add(lane, pieces)
         self._waiting[lane.tenant] = tenant
 
@@ -174,7 +176,7 @@ class Dispatcher:
         self._ripen(now)
         grants = []
         while self._free and (candidates := self._candidates(now)):
-            name = min(candidates, key=lambda name: (self._waiting[name].slots, self._waiting[name].since))
+            name = min(candidates, key=lambda name: (self._waiting[name].slots, self._waiting[name].turn))
             grants.append(self._grant(name, now))
         times = [time for tenant in self._waiting.values() for time in _events(tenant)]
         if self._waiting and not self._free:
@@ -229,7 +231,7 @@ class Dispatcher:
         former = self._tenants.pop(tenant, None)
         if former is not None:
             own = self._tenant(tenant)
-            own.waiting, own.since, own.slots, own.overdue = former.waiting, former.since, former.slots, former.overdue
+            own.waiting, own.turn, own.slots, own.overdue = former.waiting, former.turn, former.slots, former.overdue
             own.renewed_at = now
             own.waiting.hasten()
             if tenant in self._waiting:
@@ -265,6 +267,13 @@ class Dispatcher:
             self._tenants[name] = _Tenant(self._limiter)
         return self._tenants[name]
 
+    def _begin_turn(self, tenant: _Tenant, now: float) -> None:
+        """Put a tenant behind all others: at its grant, or when work comes while it has none.
+
+        Turns are numbered, as many begin in one instant: whoever has had one then comes after those who have not.
+        """
+        tenant.turn = (now, next(self._turns))
+
     def _suspect_at(self, grant: Grant) -> float:
         """Return from when on an attempt may not be answered at all, for all that is known of its cluster."""
         tenant = self._tenant(grant.flush.lane.tenant)
@@ -288,7 +297,7 @@ class Dispatcher:
             due = tenant.waiting.due
             if due is not None and due <= now:
                 if not tenant.waiting.ready:
-                    tenant.since = due
+                    self._begin_turn(tenant, due)
                 tenant.waiting.ripen(now)
             if not tenant.waiting:
                 del self._waiting[name]
@@ -314,7 +323,7 @@ class Dispatcher:
             flush.first_attempt = now
         self._free -= 1
         tenant.slots += 1
-        tenant.since = now
+        self._begin_turn(tenant, now)
         probe = tenant.at_risk
         grant = Grant(flush, now, min(tenant.deadline, self._timeout) if probe else self._timeout, probe)
         self._open.append(grant)
@@ -373,7 +382,7 @@ class Dispatcher:
 
     def _keep(self, tenant: _Tenant, flush: Flush, reply: Reply, division: Division, now: float) -> None:
         if not tenant.waiting.ready:
-            tenant.since = now
+            self._begin_turn(tenant, now)
         for half in division.halves:
             tenant.waiting.return_(half)
         if division.rest:
