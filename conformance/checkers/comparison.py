@@ -33,7 +33,7 @@ STEADY = 0.5
 """The share that the worst window of a control must reach to be a measure for anything."""
 
 CONTROL_LAG = DELAY_ALLOWANCE / 5
-"""Seconds by which the control's load may leave late: that widens the bound for the delay."""
+"""Seconds by which the control's load may leave, or be acknowledged, late: that widens the bound for the delay."""
 
 
 class CannotJudgeError(Exception):
@@ -206,8 +206,9 @@ def control_of(history: History) -> Phase:
 def compare(history: History, control: Phase, phase: Phase, flows: Sequence[Flow]) -> list[Comparison]:
     """Return what each flow felt in a phase beside what it felt in the control.
 
-    Load that leaves late adds to the delays, which count from when it was due: who holds its bounds all the same has
-    held them, and who does not is judged by how much of that it can explain (`Comparison.doubt`).
+    Load that leaves late, or that Kafka takes late, adds to the delays, which count from when it was due: who holds its
+    bounds all the same has held them, and who does not is judged by how much of that it can explain
+    (`Comparison.doubt`).
 
     Raises:
         CannotJudgeError: The harness was starved, a flow was offered too little, or the control was not steady.
@@ -288,10 +289,10 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
             )
         readings.append(reading)
     before, during = readings
-    lag = harness.lag(flow.records, control)
+    lag, what = harness.lag(flow.records, control)
     if lag > CONTROL_LAG:
         raise CannotJudgeError(
-            f"the harness was starved in {control.name}: load lag of {lag:.2f} s (allowed {CONTROL_LAG:g} s)"
+            f"the harness was starved in {control.name}: {what} of {lag:.2f} s (allowed {CONTROL_LAG:g} s)"
         )
     if before.window.share < STEADY or before.gap.seconds >= GAP:
         raise CannotJudgeError(

@@ -35,6 +35,8 @@ _LIMITS = {
     "clock_step": CLOCK_STEP,
 }
 
+_LOAD = "load lag"
+
 _UNTIMED = frozenset({"ready", "capacity", "end"})
 """Phases in which nothing is measured that depends on the harness keeping a schedule."""
 
@@ -71,18 +73,26 @@ def starved(history: History, phase: Phase, *, lag: float = LOAD_LAG) -> str | N
     return _short(history, phase)
 
 
-def lag(records: Sequence[Produced], phase: Phase) -> float:
-    """Return the seconds by which 1 % of these records that were due in the phase left late."""
-    lags = [record.sent - record.scheduled for record in records if phase.began <= record.scheduled < phase.ended]
-    return quantile(lags, 0.99) if lags else 0.0
+def lag(records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
+    """Return by how many seconds 1 % of the records that were due in the phase were late, and with what.
+
+    They may have left late, or a Kafka that was itself held up acknowledged them late: no implementation can have had
+    them before.
+    """
+    due = [record for record in records if phase.began <= record.scheduled < phase.ended]
+    if not due:
+        return 0.0, _LOAD
+    left = quantile((record.sent - record.scheduled for record in due), 0.99)
+    acknowledged = quantile((record.acked - record.sent for record in due), 0.99)
+    return max((left, _LOAD), (acknowledged, "Kafka's acknowledgement lag"))
 
 
 def lateness(history: History, records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
-    """Return the most seconds that the harness was late by in a phase, and with what: load, or a look at a process."""
+    """Return the most seconds that the harness was late by in a phase, and with what: load, Kafka, or its own looks."""
     looks = [sample for sample in history.samples if phase.began <= sample.at < phase.ended]
     gaps = [after.at - before.at for before, after in pairwise(looks) if after.pid == before.pid]
     gap = max(gaps) - quantile(gaps, 0.5) if gaps else 0.0
-    return max((lag(records, phase), "load lag"), (gap, "sampler gap"))
+    return max(lag(records, phase), (gap, "sampler gap"))
 
 
 def excuse(history: History, since: float, seconds: float, bound: float) -> str | None:

@@ -229,22 +229,24 @@ def test_a_starved_harness_judges_nobody(tmp_path: Path, at: float) -> None:
     assert "starved" in finding.summary
 
 
-def late(made: Story, began: float, seconds: float) -> None:
-    """Let the load of the healthy leave late for two seconds, and arrive as late."""
+def late(made: Story, began: float, seconds: float, *, first: str = "sent") -> None:
+    """Let the load of the healthy be late for two seconds, from its leaving or from its acknowledgement on."""
+    times = {"sent", "acked", "at"} - ({"sent"} if first == "acked" else set())
     tardy = {line["token"]: line for line in made.produced if began <= line["scheduled"] < began + 2 and line["topic"]}
     requests = {line["r"] for line in made.attempts if line["e"] == "arrived" and line["tokens"][0] in tardy}
     for line in (*tardy.values(), *(line for line in made.attempts if line["r"] in requests)):
-        for time in {"sent", "acked", "at"} & line.keys():
+        for time in times & line.keys():
             line[time] += seconds
 
 
-def test_load_that_left_late_is_held_against_nobody(tmp_path: Path) -> None:
-    """A delay counts from when a record was due: what exceeds a bound by no more than it left late says nothing."""
+@pytest.mark.parametrize(("first", "what"), [("sent", "load lag"), ("acked", "Kafka's acknowledgement lag")])
+def test_load_that_was_late_is_held_against_nobody(tmp_path: Path, first: str, what: str) -> None:
+    """A delay counts from when a record was due: what exceeds a bound by no more than it was late says nothing."""
     made = isolated()
-    late(made, 112, 0.7)
+    late(made, 112, 0.7, first=first)
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "load lag of 0.70 s" in finding.summary
+    assert f"{what} of 0.70 s" in finding.summary
     assert finding.figures["p99 delay"].value == pytest.approx(0.75, abs=0.01)
 
 
@@ -263,13 +265,14 @@ def test_load_that_left_late_is_no_excuse_for_what_is_far_worse(tmp_path: Path) 
     assert judged(made, tmp_path).verdict is Verdict.FAIL
 
 
-def test_a_control_whose_load_left_late_is_no_measure(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("first", "what"), [("sent", "load lag"), ("acked", "Kafka's acknowledgement lag")])
+def test_a_control_whose_load_was_late_is_no_measure(tmp_path: Path, first: str, what: str) -> None:
     """It would widen the bounds."""
     made = isolated()
-    late(made, 102, 0.2)
+    late(made, 102, 0.2, first=first)
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "starved in control: load lag of 0.20 s (allowed 0.1 s)" in finding.summary
+    assert f"starved in control: {what} of 0.20 s (allowed 0.1 s)" in finding.summary
 
 
 def test_a_harness_starved_elsewhere_does_no_harm(tmp_path: Path) -> None:
