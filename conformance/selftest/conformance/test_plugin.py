@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from isolane.conformance.verdict import ExitCode
+from isolane.fixtures.cache import cache_folder
 
 pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
-def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def cache() -> Path:
+    """Where Kafka is kept, before `pytester` gives tests a home of their own, where none is."""
+    return cache_folder()
+
+
+@pytest.fixture
+def folder(cache: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """An empty folder in which pytest runs with the plugin, whether Isolane is installed or not."""
+    monkeypatch.setenv("ISOLANE_CACHE", str(cache))
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
     return pytester
 
@@ -59,4 +69,4 @@ def test_an_implementation_that_does_not_start_ends_the_session(folder: pytest.P
     )
     result = run(folder, "--implementation", str(descriptor))
     assert result.ret == ExitCode.WRONG_USAGE
-    result.stdout.fnmatch_lines(["*isolane: cannot start own member 0: */no/such/command*"])
+    result.stdout.fnmatch_lines(["*isolane: */own.toml: run.start: cannot start own member 0: */no/such/command*"])

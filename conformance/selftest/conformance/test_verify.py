@@ -10,6 +10,7 @@ import pytest
 from isolane.conformance import cli
 from isolane.conformance.report import yaml_report
 from isolane.conformance.verdict import ExitCode
+from isolane.conformance.world.ground import Ground
 
 
 def own(folder: Path, start: str) -> str:
@@ -91,8 +92,11 @@ def test_a_command_that_ends_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.services
-def test_an_implementation_that_never_consumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_implementation_that_never_consumes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that runs and takes nothing is inconclusive, never green; the report says why, and what was not run."""
+    monkeypatch.setattr(Ground, "patience", 2.0)  # however long it is waited
     start = """["{python}", "-c", "import signal; signal.pause()"]"""
     assert verify(tmp_path, own(tmp_path, start), "--only", "DEL-1") == ExitCode.INCONCLUSIVE
     assert "0 of 8 canary records were accepted" in capsys.readouterr().out
