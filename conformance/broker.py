@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import KafkaError, NoError, TopicAlreadyExistsError
+from kafka.errors import InvalidReplicationFactorError, KafkaError, NoError, TopicAlreadyExistsError
 from kafka.protocol.consumer import OffsetSpec
 
 from isolane.conformance.errors import HarnessError
@@ -30,6 +31,12 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its news of every recon
 
 OFFSETS = "__consumer_offsets"
 """The topic in which Kafka keeps what groups have committed."""
+
+FENCED_AT_MOST = 30.0
+"""Seconds in which a broker that its controller takes for gone must have told it that it is there."""
+
+FENCED_LOOK = 0.25
+"""Seconds between two looks whether it has."""
 
 
 class UnreadableError(Exception):
@@ -71,18 +78,28 @@ class Broker:
         There are as many copies of each as the brokers' configuration says.
 
         One that is there already stays as it is. `configs` has the settings of those that have any of their own, by
-        name.
+        name. Brokers that a busy machine has kept from telling their controller that they live can take no partitions
+        until they have told it: that is waited for.
+
+        Raises:
+            HarnessError: Kafka refuses, or has too few brokers for half a minute.
         """
         topics = {
             name: {"num_partitions": number, "replication_factor": -1, "configs": (configs or {}).get(name, {})}
             for name, number in partitions.items()
         }
-        try:
-            self._admin.create_topics(topics, wait_for_metadata=True)
-        except TopicAlreadyExistsError:
+        deadline = time.monotonic() + FENCED_AT_MOST
+        while True:
+            try:
+                self._admin.create_topics(topics, wait_for_metadata=True)
+            except TopicAlreadyExistsError:
+                return
+            except KafkaError as error:
+                if isinstance(error, InvalidReplicationFactorError) and time.monotonic() < deadline:
+                    time.sleep(FENCED_LOOK)
+                    continue
+                raise HarnessError(f"Kafka does not create the topics {', '.join(topics)}: {error}") from error
             return
-        except KafkaError as error:
-            raise HarnessError(f"Kafka does not create the topics {', '.join(topics)}: {error}") from error
 
     def add_partitions(self, topic: str, total: int) -> None:
         """Give a topic more partitions, `total` in all; returns when all of them have a leader."""

@@ -136,6 +136,17 @@ def test_a_compacted_topic_gets_gaps(kafka: Kafka, broker: Broker) -> None:
     assert b"48" not in read(kafka, name)
 
 
+def test_a_broker_that_was_taken_for_gone_is_waited_for(kafka: Kafka, broker: Broker) -> None:
+    """Stopped for longer than its session, it has no room for partitions at first: no reason to give up."""
+    name = f"fenced-{uuid.uuid4().hex[:8]}"
+    for number in range(3):
+        kafka.freeze()
+        time.sleep(2.5)  # longer than `broker.session.timeout.ms`
+        kafka.thaw()
+        broker.create_topics({f"{name}-{number}": 1})
+    assert len(broker.leaders([f"{name}-{number}" for number in range(3)])) == 3
+
+
 def test_a_group_without_members_is_not_at_rest(broker: Broker, topic: str) -> None:
     """Nobody could say that a member has joined it."""
     assert broker.members(f"group-{topic}") is None
