@@ -16,6 +16,7 @@ from isolane.conformance.errors import ImplementationNotStartedError, NoTrafficE
 from isolane.conformance.history import History
 from isolane.conformance.opening import Plan, Services, opened
 from isolane.conformance.shape import Shape, TenantShape
+from isolane.conformance.verdict import ExitCode
 from isolane.conformance.world import World
 
 ACCEPTED_WITHIN = 5.0
@@ -26,11 +27,12 @@ SHAPE = Shape((TenantShape("a", "healthy", partitions=1, rate=1),))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Something that was tried: whether it went well, and what was seen."""
+    """Something that was tried: whether it went well, what was seen, and the doctor's exit code if it did not."""
 
     well: bool
     what: str
     seen: str = ""
+    code: ExitCode = ExitCode.INCONCLUSIVE
 
 
 def examine(request: Request, services: Services, ignore: Callable[[str], None]) -> Iterator[Step]:
@@ -50,20 +52,17 @@ def examine(request: Request, services: Services, ignore: Callable[[str], None])
 
 def _examined(request: Request, world: World, folder: Path) -> Iterator[Step]:
     descriptor = request.descriptor
+    what = "its command can be run"
     try:
         world.members.start()
-        yield Step(
-            well=True,
-            what="its command runs",
-            seen=f"process {world.members.pids[0]}, output in {folder / 'member-0.log'}",
-        )
+        yield Step(well=True, what=what, seen=f"output in {folder / 'member-0.log'}")
+        what = "it goes on running"
         world.await_ready(world.patience)
-    except (ImplementationNotStartedError, NoTrafficError) as error:
-        yield (
-            _what_arrived(folder)
-            if isinstance(error, NoTrafficError)
-            else Step(well=False, what="its command runs", seen=str(error))
-        )
+    except ImplementationNotStartedError as error:
+        yield Step(well=False, what=what, seen=str(error), code=ExitCode.WRONG_USAGE)
+        return
+    except NoTrafficError:
+        yield _what_arrived(folder)
         return
     if not world.await_accepted(ACCEPTED_WITHIN):
         yield _what_arrived(folder)

@@ -168,7 +168,8 @@ class Members:
                 name=f"{self._descriptor.name} member {number}",
             )
         except CommandNotStartedError as error:
-            raise ImplementationNotStartedError(str(error)) from error
+            field = "run.cwd" if run.cwd is not None and not run.cwd.is_dir() else "run.start"
+            raise ImplementationNotStartedError(f"{self._descriptor.file}: {field}: {error}") from error
 
     def _configure(self, number: int, wrong: Wrong | None = None) -> Path:
         if self._descriptor.metrics is not None and number not in self._ports:

@@ -21,7 +21,7 @@ def command(*, implementation: str, choices: tuple[str, ...], out: Path | None) 
     """Start IMPLEMENTATION, send one record, see it accepted and committed, stop it; say what was seen.
 
     \b
-    Exit codes: 0 every step went well, 2 one did not, 3 a service failed, 4 wrong usage.
+    Exit codes: 0 every step went well, 2 one did not, 3 a service failed, 4 wrong usage, or it does not run.
     """
     try:
         choice = services.ServiceChoice.parse(choices, only_scripted=True)
@@ -29,17 +29,17 @@ def command(*, implementation: str, choices: tuple[str, ...], out: Path | None) 
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
     console = Console()
-    well = True
+    code = ExitCode.CONFORMS
     with Ticker(asked.descriptor.name) as ticker:
         asked = engine.built(asked, ticker.say)
         with services.started(choice, asked.folder, ticker.say) as running:
             for step in doctor.examine(asked, running, ticker.say):
-                well = step.well
+                code = ExitCode.CONFORMS if step.well else step.code
                 _tell(console, step)
-    if well:
+    if code is ExitCode.CONFORMS:
         console.print(f"{asked.descriptor.name} is ready: isolane verify {implementation}", soft_wrap=True)
     console.print(f"Evidence: {asked.folder}", soft_wrap=True, highlight=False)
-    return ExitCode.CONFORMS if well else ExitCode.INCONCLUSIVE
+    return code
 
 
 def _tell(console: Console, step: doctor.Step) -> None:

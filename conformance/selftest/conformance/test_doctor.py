@@ -9,6 +9,7 @@ import pytest
 
 from isolane.conformance import cli
 from isolane.conformance.verdict import ExitCode
+from isolane.conformance.world.ground import Ground
 from isolane.fixtures.implementations import descriptor
 
 SILENT = "import signal; signal.pause()"
@@ -57,23 +58,37 @@ def test_the_reference_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.services
-@pytest.mark.parametrize(
-    ("program", "diagnosis"),
-    [
-        (SILENT, "no request came to the tenant's cluster: does it subscribe to the pattern"),
-        (MUTE_OF_TOKENS, "requests came, without the record's token: documents must keep the record's text"),
-    ],
-    ids=["no request", "no token"],
-)
-def test_what_stops_is_diagnosed(
-    program: str,
-    diagnosis: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+def test_one_that_sends_nothing_is_diagnosed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first step that does not go well says what was seen instead."""
-    assert cli.run(["doctor", own(tmp_path, program), "--out", str(tmp_path / "run")]) == ExitCode.INCONCLUSIVE
+    """The first step that does not go well says what was seen instead: no request, however long it is waited."""
+    monkeypatch.setattr(Ground, "patience", 2.0)
+    assert cli.run(["doctor", own(tmp_path, SILENT), "--out", str(tmp_path / "run")]) == ExitCode.INCONCLUSIVE
+    assert "no request came to the tenant's cluster: does it subscribe to the pattern" in capsys.readouterr().out
+
+
+@pytest.mark.services
+def test_one_that_sends_something_else_is_diagnosed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Requests came that no token of the record was in."""
+    assert cli.run(["doctor", own(tmp_path, MUTE_OF_TOKENS), "--out", str(tmp_path / "run")]) == ExitCode.INCONCLUSIVE
+    diagnosis = "requests came, without the record's token: documents must keep the record's text"
     assert diagnosis in capsys.readouterr().out
+
+
+@pytest.mark.services
+def test_a_command_that_does_not_stay_is_diagnosed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that ends could be run, and did not go on; one that is not there could not. `verify` says the same: 4."""
+    path = own(tmp_path, "raise SystemExit('no such colour')")
+    assert cli.run(["doctor", path, "--out", str(tmp_path / "ends")]) == ExitCode.WRONG_USAGE
+    said = capsys.readouterr().out
+    assert "✓ its command can be run" in said
+    assert "✗ it goes on running" in said
+    assert "no such colour" in said
+    Path(path).write_text(Path(path).read_text().replace("{python}", "/no/such/command"))
+    assert cli.run(["doctor", path, "--out", str(tmp_path / "none")]) == ExitCode.WRONG_USAGE
+    said = capsys.readouterr().out
+    assert "✗ its command can be run" in said
+    assert f"{path}: run.start: " in said
 
 
 def test_a_starter_is_a_valid_descriptor(tmp_path: Path) -> None:

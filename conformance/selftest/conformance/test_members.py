@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
+from isolane.conformance.errors import ImplementationNotStartedError
 from isolane.conformance.history_files import EVENTS, HistoryWriter
 from isolane.conformance.members import Members
 from isolane.fixtures.implementations import descriptor
@@ -139,3 +140,20 @@ def test_members_started_later_find_the_change_in_their_files(members: Members, 
     members.start()
     assert "tenants: http://b" in (tmp_path / "member-0" / "own.yaml").read_text()
     assert [event["name"] for event in told(tmp_path)] == ["started"]
+
+
+@pytest.mark.parametrize(
+    ("run", "field"),
+    [('start = ["/no/such/command"]', "run.start"), ('start = ["{python}"], cwd = "/no/such/folder"', "run.cwd")],
+)
+def test_what_cannot_be_started_is_found_in_the_descriptor(run: str, field: str, tmp_path: Path) -> None:
+    """The refusal names the file, the field, and what is wrong with it."""
+    (tmp_path / "own.j2").write_text("")
+    path = tmp_path / "own.toml"
+    path.write_text(DESCRIPTOR.replace('start = ["{python}", "{descriptor}/own.py", "{config}"]', run))
+    with HistoryWriter(tmp_path / EVENTS) as events:
+        members = Members(descriptor.load(path), VIEW, tmp_path, events)
+        with pytest.raises(ImplementationNotStartedError) as refused:
+            members.start()
+    assert str(refused.value).startswith(f"{path}: {field}: cannot start own member 0: ")
+    assert "/no/such/" in str(refused.value)
