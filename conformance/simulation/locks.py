@@ -39,20 +39,21 @@ class Lock(AbstractContextManager[Any]):
 
     def __exit__(self, *_: object) -> None:
         """Give it back; another task may go on then."""
-        if not self.scheduler.closed:
-            self._release()
-            self.scheduler.point()
+        scheduler = self.scheduler
+        if not scheduler.closed:
+            self._release(scheduler)
+            scheduler.point()
 
-    def _release(self) -> None:
+    def _release(self, scheduler: Scheduler) -> None:
         """Wake all who wait for it: whoever is chosen first gets it."""
         owner = self.owner
-        if owner is not self.scheduler.current:
+        if owner is not scheduler.current:
             raise RuntimeError("a lock was released by a task that does not hold it")
         owner.held -= 1
         self.owner = None
         if self._contenders:
             for task in self._contenders:
-                self.scheduler.wake(task)
+                scheduler.wake(task)
             self._contenders.clear()
 
     def _acquire(self) -> None:
@@ -91,7 +92,7 @@ class Condition(Lock):
         scheduler = self.scheduler
         task = scheduler.current
         self._waiters.append(task)
-        self._release()
+        self._release(scheduler)
         woken = scheduler.block("a notification", None if timeout is None else scheduler.now + max(0.0, timeout))
         if not woken and task in self._waiters:
             self._waiters.remove(task)

@@ -56,12 +56,16 @@ _WEIGHTS = {**_MEMBERSHIP, **_FAULTS}
 _ACTIONS = list(_WEIGHTS)
 _SCRIPTS = list(SCRIPTS)
 _KINDS = ("one item", "one item", "one item", "three items", "nothing", "broken", "large")
-_LEAST_RECORDS = 20
+_LEAST_RECORDS = 28
+
+SURE = ("lose_broker", "lose_broker", "leave", "crash", "freeze")
+"""Faults that happen whatever the order; a script may never come to bite, or bite nobody."""
+
 _STOPPED = 0.3
 
 
 def random_plan(seed: int) -> Plan:
-    """Return the plan that belongs to a seed: at least 20 records, large ones apart,, and at least one fault."""
+    """Return the plan that belongs to a seed: at least 28 records, and at least one fault that is sure to happen."""
     random = Random(seed)
     settings = Settings(
         tenants=random.choice((2, 2, 3)),
@@ -80,8 +84,10 @@ def random_plan(seed: int) -> Plan:
     while _records(steps) < _LEAST_RECORDS:
         if random.random() < 0.8:
             action = random.choices(_ACTIONS, weights=list(_WEIGHTS.values()))[0]
-            steps.append(Step(action, _arguments(random, action), random.choice((0, 5, 20, 60, 150))))
+            steps.append(_step(random, action))
         steps.append(_produce(random))
+    if not any(step.action in SURE for step in steps):
+        steps.append(_step(random, random.choice(SURE)))
     return Plan(settings, tuple(steps), random.choice(_SCRIPTS) if random.random() < _STOPPED else None)
 
 
@@ -95,6 +101,10 @@ def _produce(random: Random) -> Step:
     return Step(
         "produce", (random.randrange(6), kind, count, random.choice((0, 0, 0, 2))), random.choice((0, 0, 3, 30))
     )
+
+
+def _step(random: Random, action: str) -> Step:
+    return Step(action, _arguments(random, action), random.choice((0, 5, 20, 60, 150)))
 
 
 def _arguments(random: Random, action: str) -> tuple[Argument, ...]:

@@ -120,13 +120,13 @@ class Scheduler:
         """Let another task go on, if the choice says so."""
         if self.closed:
             raise GreenletExit
-        self.points += 1
-        if self.points < self._choice.asks_at:
-            if self.points > self._busy_at:
-                self._find_livelock()
+        self.points = point = self.points + 1
+        if point > self._busy_at:
+            self._find_livelock()
+        if point < self._choice.asks_at:
             return
         ready = self._ready
-        place = self._pick(self.points, ready, True)  # noqa: FBT003 - the hottest call
+        place = self._pick(point, ready, True)  # noqa: FBT003 - the hottest call
         if place > 0:
             task = ready.pop(place)
             ready.append(ready[0])
@@ -134,8 +134,6 @@ class Scheduler:
             self._go_on(task, "")
         elif place == TIME and not self.punctual:
             self._let_time_pass()
-        if self.points > self._busy_at:
-            self._find_livelock()
 
     def block(self, waits_for: object, until: float | None = None, *, holding: int = 0) -> bool:
         """Block the running task until it is woken, or the time has come; tell whether it was woken.

@@ -13,7 +13,7 @@ import pytest
 from isolane.conformance import cli
 from isolane.conformance.simulation import exploration
 from isolane.conformance.simulation.choice import Replayed, seeded
-from isolane.conformance.simulation.plan import Plan, Step, random_plan
+from isolane.conformance.simulation.plan import SURE, Plan, Step, random_plan
 from isolane.conformance.simulation.reduction import fewest
 from isolane.conformance.simulation.replay import Replay, ReplayError
 from isolane.conformance.simulation.schedule import Schedule, pinned, prepared, run, told
@@ -36,13 +36,15 @@ SMALL = Plan(Settings(tenants=1, partitions=1), (Step("produce", (0, "one item",
 
 
 def test_the_reference_survives() -> None:
-    """A hundred schedules: no rule is broken; each has its load, and nearly all are of different orders."""
+    """A hundred schedules: no rule is broken; each has its load and faults, and nearly all are of different orders."""
     coverage, failed, outcome = exploration.explore(range(1000, 1100))
     assert failed is None, outcome
     assert coverage.schedules == 100
     assert coverage.distinct >= 99
     assert coverage.records >= 20
+    assert coverage.switches >= 500
     assert coverage.faults > 100
+    assert coverage.fewest >= 1
 
 
 def test_a_seed_gives_the_same_event_log_in_another_process() -> None:
@@ -71,12 +73,13 @@ def test_a_schedule_is_pinned_by_its_deviations() -> None:
 
 
 def test_plans_have_load_and_faults() -> None:
-    """At least twenty records, and something that is done to a cluster."""
+    """At least twenty records, something that is done to a cluster, and something that is sure to happen."""
     for seed in range(100):
         steps = random_plan(seed).steps
         records = sum(int(step.arguments[2]) for step in steps if step.action == "produce")
         assert records >= 20
         assert any(step.action == "sicken" for step in steps)
+        assert any(step.action in SURE for step in steps)
 
 
 def test_a_story_tells_what_happened() -> None:
