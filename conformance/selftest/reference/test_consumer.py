@@ -1,19 +1,27 @@
-"""The consumer port: what holds of a real Kafka and of the one in memory that other tests rely on."""
+"""The consumer port: what holds of a real Kafka, of the simulated one, and of the one in memory of other tests."""
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pytest
 
 from isolane.conformance.selftest.reference.fake_kafka import FakeConsumer, FakeKafka
 from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, values
+from isolane.conformance.simulation.broker import Broker as SimulatedBroker
+from isolane.conformance.simulation.choice import Replayed
+from isolane.conformance.simulation.consumer import SimulatedConsumer
+from isolane.conformance.simulation.runtime import SimulatedRuntime
+from isolane.conformance.simulation.scheduler import Process, Scheduler
+from isolane.conformance.simulation.settings import Settings
 from isolane.fixtures.services import Kafka
 from isolane.reference.consumer import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from isolane.conformance.simulation.broker import Log
     from isolane.reference.consumer import Consumer, Owner
     from isolane.reference.runtime import Runtime
 
@@ -66,6 +74,43 @@ class Memory:
         return connected
 
 
+class Owned:
+    """Sees each commit in the simulation: it is of a partition that the member owns."""
+
+    def committed(self, name: str, place: TopicPartition, offset: int, log: Log, *, foreign: bool) -> None:
+        """See `Watcher`."""
+        assert not foreign, f"{name} committed {offset} of {place}"
+        assert offset <= log.end
+
+
+class Simulated:
+    """Topics in the simulation's Kafka, and members with two threads; the test itself is a task, their poll thread."""
+
+    def __init__(self) -> None:
+        """Begin with no topic, at the first instant of virtual time."""
+        self.scheduler = Scheduler(Replayed())
+        self.kafka = SimulatedBroker(self.scheduler, Owned(), subscription=".+")
+        self.names = count()
+
+    def create(self, name: str, partitions: int = 1) -> str:
+        """See `Broker`."""
+        self.kafka.create([TopicPartition(name, number) for number in range(partitions)])
+        return name
+
+    def produce(self, topic: str, *values: bytes, partition: int = 0) -> None:
+        """See `Broker`."""
+        self.kafka.produce(TopicPartition(topic, partition), values)
+
+    def committed(self) -> Mapping[TopicPartition, int]:
+        """See `Broker`."""
+        return dict(self.kafka.committed)
+
+    def connect(self, _runtime: Runtime) -> Callable[[Owner], Consumer]:
+        """See `Broker`: its threads are tasks, and their clock is the scheduler's."""
+        runtime = SimulatedRuntime(self.scheduler, Process(f"member {next(self.names)}"), seed=1)
+        return lambda owner: SimulatedConsumer(self.kafka, Settings().config.kafka, owner, runtime)
+
+
 class Setting(NamedTuple):
     """Where a test of the port takes place.
 
@@ -85,11 +130,23 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         yield kafka
 
 
-@pytest.fixture(params=["memory", pytest.param("kafka", marks=pytest.mark.services)])
-def setting(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[Setting]:
-    """The same test twice: in memory, and with a real Kafka."""
+@pytest.fixture(params=["memory", "simulated", pytest.param("kafka", marks=pytest.mark.services)])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """Topics in memory, in the simulation, and of a real Kafka."""
+    if request.param == "memory":
+        yield Memory()
+    elif request.param == "kafka":
+        yield Topics(request.getfixturevalue("kafka"))
+    else:
+        simulated = Simulated()
+        yield simulated
+        simulated.scheduler.close()
+
+
+@pytest.fixture
+def setting(broker: Broker, runtime: Runtime) -> Iterator[Setting]:
+    """The same test with each broker."""
     members: list[Member] = []
-    broker = Memory() if request.param == "memory" else Topics(request.getfixturevalue("kafka"))
 
     def join() -> Member:
         members.append(Member(broker.connect(runtime)))
