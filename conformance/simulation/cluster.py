@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from isolane.conformance.simulation.settings import position_of
 from isolane.fixtures.cluster.bulk import Action, Bulk
 from isolane.fixtures.cluster.errors import scripted_refusal
 from isolane.fixtures.cluster.exchange import Reading, decide, refuse
@@ -189,8 +190,8 @@ class DeadLetterPort:
 
     def send(self, topic: str, partition: int, offset: int, value: bytes, reason: str) -> None:
         """See `Destination`."""
-        del value, reason
+        del reason
         self._scheduler.sleep(_WRITE)
         if not self.available:
             raise DeadLetterUnavailable("the simulated destination is down")
-        self._ledger.dead_lettered(topic, partition, offset)
+        self._ledger.dead_lettered(topic, partition, offset, position_of(value))

@@ -79,11 +79,10 @@ class Ledger:
             self._scheduler.fail(Failure("TEN-2", f"{entry} of {entry.tenant} was sent to the cluster of {tenant}"))
         self._finish(entry, int(position))
 
-    def dead_lettered(self, topic: str, partition: int, offset: int) -> None:
-        """Note a dead letter, of one item of a record."""
+    def dead_lettered(self, topic: str, partition: int, offset: int, position: int) -> None:
+        """Note a dead letter, of the item of a record at a position."""
         entry = self._by_offset[topic, partition, offset]
-        if entry.left:
-            self._finish(entry, max(entry.left))
+        self._finish(entry, position)
         self._story.tell("dead letter written", entry.place, offset)
 
     def committed(self, name: str, place: TopicPartition, offset: int, log: Log, *, foreign: bool) -> None:

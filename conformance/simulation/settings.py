@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -68,7 +69,8 @@ class Payload(NamedTuple):
 
 
 def _logs(items: int, size: int = 1) -> Payload:
-    records = [LogRecord(body=AnyValue(string_value="x" * size))] * items
+    bodies = [str(position).ljust(size, "x") for position in range(items)]
+    records = [LogRecord(body=AnyValue(string_value=body)) for body in bodies]
     request = ExportLogsServiceRequest(resource_logs=[ResourceLogs(scope_logs=[ScopeLogs(log_records=records)])])
     return Payload(request.SerializeToString(), items)
 
@@ -81,6 +83,15 @@ PAYLOADS = {
     "broken": Payload(b"\xff\xff\xff", 1),
 }
 """What is produced: made once, and as little as will do, for what it says is of no consequence."""
+
+_POSITION = re.compile(rb'"text":"([0-9]+)')
+
+
+def position_of(value: bytes) -> int:
+    """Return which item of its record a document, or a whole record that cannot be decoded, is."""
+    found = _POSITION.search(value)
+    return int(found[1]) if found else 0
+
 
 LARGEST = 7000
 """The bytes that a record comes to, decoded, at most."""

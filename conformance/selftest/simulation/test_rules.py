@@ -15,10 +15,11 @@ from isolane.conformance.simulation.ledger import Ledger
 from isolane.conformance.simulation.runtime import SimulatedRuntime
 from isolane.conformance.simulation.schedule import prepared
 from isolane.conformance.simulation.scheduler import Process, Scheduler
-from isolane.conformance.simulation.settings import LARGEST, Settings, places_of
+from isolane.conformance.simulation.settings import LARGEST, PAYLOADS, Settings, places_of, position_of
 from isolane.conformance.simulation.story import Story
 from isolane.conformance.simulation.world import World
 from isolane.reference.config import Mode
+from isolane.reference.otlp import Undecodable, documents
 from isolane.reference.program import Program
 
 (PLACE,) = places_of("t0", 1)
@@ -49,10 +50,30 @@ def test_a_commit_may_pass_what_is_finished(ledger: Ledger) -> None:
     ledger.committed("p", PLACE, 5, log_of(6), foreign=False)
     assert ledger.uncommitted() == [PLACE]
     ledger.accepted("t0", f"{PLACE.topic}:0:5:0")
-    ledger.dead_lettered(PLACE.topic, 0, 5)
+    ledger.dead_lettered(PLACE.topic, 0, 5, 1)
     ledger.committed("p", PLACE, 6, log_of(6), foreign=False)
     assert ledger.uncommitted() == []
     assert ledger.unfinished == 0
+
+
+def test_a_dead_letter_counts_for_its_own_item(ledger: Ledger) -> None:
+    """Whichever of them is first, and however often it is written."""
+    for _ in range(2):
+        ledger.dead_lettered(PLACE.topic, 0, 5, 0)
+    assert ledger.unfinished == 1
+    ledger.accepted("t0", f"{PLACE.topic}:0:5:1")
+    assert ledger.unfinished == 0
+
+
+@pytest.mark.parametrize("kind", sorted(PAYLOADS))
+def test_what_is_produced_tells_its_items_apart(kind: str) -> None:
+    """As a document of its own, or as a record that is none, each has the position that it is told by."""
+    value, items = PAYLOADS[kind]
+    try:
+        sources = [document.source for document in documents("logs.t0", 0, 0, "logs", value)]
+    except Undecodable:
+        sources = [value or b""]
+    assert [position_of(source) for source in sources] == list(range(items))
 
 
 @pytest.mark.parametrize(
