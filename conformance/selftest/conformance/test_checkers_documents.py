@@ -226,6 +226,17 @@ class TestDocuments:
         assert finding.verdict is Verdict.INCONCLUSIVE
         assert finding.figures["items that had to be delivered again"].value == 0
 
+    def test_an_answer_that_was_lost_on_its_way_is_a_replay(self, tmp_path: Path) -> None:
+        """What it was about had to be sent again by whoever had the partition: no kill is needed for that."""
+        made = searched()
+        for line in made.commits:
+            line["offsets"] = dict.fromkeys(line["offsets"], 10)
+        made.event(4, "fault", "swallow-1", tenant="h0")
+        made.event(5, "heal", "swallow-1", tenant="h0", bitten=2)
+        finding = self.judged(made, tmp_path)
+        assert finding.verdict is Verdict.PASS
+        assert finding.figures["requests whose answers were lost"].value == 2
+
     def test_a_member_that_is_not_the_last_leaves_nothing_certain(self, tmp_path: Path) -> None:
         """Another one may have delivered meanwhile."""
         made = searched()
