@@ -64,6 +64,16 @@ def test_a_conflict_taken_for_a_failure_fails(tmp_path: Path) -> None:
     assert judged(made, tmp_path / "killed", replay.check).verdict is Verdict.PASS
 
 
+def test_a_member_that_was_expelled_and_came_back_has_forgotten_too(tmp_path: Path) -> None:
+    """It was given no processor time for longer than its session: no process ended, and the group was formed anew."""
+    made, tokens = replayed()
+    made.attempt("sick", tokens[:1], 14, items=[409])
+    made.group(1, {"a": ["0/0"]}, generation=1)
+    assert judged(made, tmp_path / "same", replay.check).verdict is Verdict.FAIL
+    made.group(14.2, {"b": ["0/0"]}, generation=3)
+    assert judged(made, tmp_path / "expelled", replay.check).verdict is Verdict.PASS
+
+
 def test_without_replays_nothing_is_seen(tmp_path: Path) -> None:
     """Inconclusive where it is declared, silent elsewhere."""
     made, _ = replayed(count=9)
