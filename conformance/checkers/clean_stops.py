@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 
-from isolane.conformance.checkers import duplicates, membership
+from isolane.conformance.checkers import duplicates, membership, slots
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.checkers.duplicates import Repeat
 from isolane.conformance.checkers.membership import JOINED, LEFT
 from isolane.conformance.checkers.partitions import discovery_bound
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import is_accepted
-from isolane.conformance.history_values import Event, Produced
+from isolane.conformance.history_values import Produced
+from isolane.conformance.tokens import ITEM_BITS
 from isolane.conformance.verdict import Figure, Finding
 
 NEARLY_NONE = 0.05
-"""The part of the items that were under way when members were told to stop, of which so many may be delivered twice."""
+"""The part of what was under way when members were told to stop: so much may come twice, or be hung up on."""
 
 FEWEST_STOPS = 2
 """Members that must have been told to stop while requests were under way."""
+
+ASKED, HUNG_UP = "terminated", "client_gone"
+"""The signal by which a member is told to stop, and how a request ends whose sender does not wait for its answer."""
 
 RESTARTED = "restarted"
 """The phase in which the one member is stopped with healthy clusters, and started again."""
@@ -37,21 +42,25 @@ def check(history: History) -> list[Finding]:
 def _rolling(history: History) -> Finding:
     judge = Judge(history, "REB-7")
     until = membership.end(history)
-    asked = [event for event in history.events if (event.kind, event.name) == ("signal", "terminated")]
+    asked = [event for event in history.events if (event.kind, event.name) == ("signal", ASKED)]
     under_way = [count for event in asked if event.at < until and (count := _items_under_way(history, event.at))]
-    again = list(_caused_cleanly(history))
+    again = [repeat.record for repeat in _caused_cleanly(history)]
+    dropped = list(_thrown_away(history))
+    most = NEARLY_NONE * sum(under_way)
     figures = {
         "members told to stop with requests under way": Figure(len(under_way), "", f"≥ {FEWEST_STOPS}"),
         "items that were under way then": Figure(sum(under_way)),
-        "items accepted twice, with nobody killed or frozen": Figure(
-            len(again), "", f"≤ {NEARLY_NONE * sum(under_way):.0f}"
-        ),
+        "items accepted twice, with nobody killed or frozen": Figure(len(again), "", f"≤ {most:.0f}"),
+        "items hung up on, with nobody killed or frozen": Figure(len(dropped), "", f"≤ {most:.0f}"),
     }
-    if len(again) > NEARLY_NONE * sum(under_way):
-        return judge.fails("records delivered again after members had come or left in peace", _records(again), figures)
+    if len(again) > most:
+        return judge.fails("records delivered again after members had come or left in peace", again, figures)
+    if len(dropped) > most:
+        what = "records in requests that their senders hung up on as members came or left in peace"
+        return judge.fails(what, dropped, figures)
     if len(under_way) < FEWEST_STOPS:
         return judge.doubts("too few members were told to stop with requests under way", figures)
-    return judge.passes("members that came and left in peace left next to nothing to deliver again", figures)
+    return judge.passes("members that came and left in peace finished what was under way", figures)
 
 
 def _restarted(history: History) -> Finding:
@@ -77,7 +86,7 @@ def _restarted(history: History) -> Finding:
         "items accepted again afterwards": Figure(len(again), "", "= 0"),
     }
     if again:
-        return judge.fails("records delivered again after a clean stop", _records(again), figures)
+        return judge.fails("records delivered again after a clean stop", [repeat.record for repeat in again], figures)
     if not accepted:
         return judge.doubts("nothing was accepted before the stop", figures)
     return judge.passes("a clean stop left nothing to deliver again", figures)
@@ -87,25 +96,42 @@ def _items_under_way(history: History, at: float) -> int:
     return sum(
         1
         for attempt in history.attempts
-        if attempt.arrived < at and attempt.answered is not None and attempt.answered > at
-        for _ in attempt.tokens()
+        if attempt.arrived < at < slots.end(attempt)
+        for token in attempt.tokens()
+        if token is not None
     )
 
 
 def _caused_cleanly(history: History) -> Iterator[Repeat]:
     """Yield what was delivered again where nothing but clean comings and goings can be the reason."""
-    events, settled = membership.processes(history), discovery_bound(history)
+    settled = discovery_bound(history)
     for repeat in duplicates.repeats(history):
-        causes = _between(events, repeat, settled)
-        if causes and not duplicates.is_lost(repeat.before) and {each.name for each in causes} <= {JOINED, LEFT}:
+        assert repeat.before.answered is not None
+        since = repeat.before.answered - settled
+        if not duplicates.is_lost(repeat.before) and _is_clean(history, since, repeat.again.arrived):
             yield repeat
 
 
-def _between(events: Sequence[Event], repeat: Repeat, settled: float) -> list[Event]:
-    assert repeat.before.answered is not None
-    since = repeat.before.answered - settled
-    return [event for event in events if since <= event.at <= repeat.again.arrived]
+def _thrown_away(history: History) -> Iterator[Produced]:
+    """Yield the record of each item whose sender hung up, on a request that was not slow, in such a time."""
+    settled, until = discovery_bound(history), membership.end(history)
+    patience = slots.seconds(history, "slow_after", math.inf)
+    for attempt in history.attempts:
+        if attempt.answered is not None or attempt.how != HUNG_UP or attempt.closed is None:
+            continue
+        soon = attempt.closed - attempt.arrived < patience
+        if soon and attempt.closed < until and _is_clean(history, attempt.closed - settled, attempt.closed):
+            for token in attempt.tokens():
+                record = None if token is None else history.find(token >> ITEM_BITS)
+                if record is not None:
+                    yield record
 
 
-def _records(again: Sequence[Repeat]) -> list[Produced]:
-    return [repeat.record for repeat in again]
+def _is_clean(history: History, since: float, until: float) -> bool:
+    """Return whether members came or left between two moments, and nothing else happened to any."""
+    names = {
+        event.name
+        for event in history.events
+        if (event.kind == "process" or event.name == ASKED) and since <= event.at <= until
+    }
+    return bool(names) and names <= {JOINED, LEFT, ASKED}

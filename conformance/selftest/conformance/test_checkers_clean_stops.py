@@ -72,6 +72,40 @@ def test_what_a_killed_member_leaves_behind_is_not_counted(tmp_path: Path) -> No
     assert judged(made, tmp_path / "lost", "REB-7").verdict is Verdict.PASS
 
 
+def hang_up(made: Story, request: int, after: float) -> None:
+    """Let the sender of a request be gone so many seconds after it came, before there is an answer."""
+    (at,) = [line["at"] for line in made.attempts if line["r"] == request and line["e"] == "arrived"]
+    made.attempts = [line for line in made.attempts if line["r"] != request or line["e"] == "arrived"]
+    made.attempts.append({"e": "closed", "r": request, "at": at + after, "how": "client_gone"})
+
+
+def test_work_that_is_thrown_away_is_told(tmp_path: Path) -> None:
+    """Whoever hangs up on what is under way has nothing accepted twice, and made others send all of it again."""
+    made = rolled()
+    hang_up(made, 1, 1.1)
+    finding = judged(made, tmp_path, "REB-7")
+    assert finding.verdict is Verdict.FAIL
+    assert finding.figures["items that were under way then"].value == 40
+    assert finding.figures["items hung up on, with nobody killed or frozen"].value == 20
+    assert finding.evidence[0] == made.produced[0]["token"]
+
+
+def test_an_attempt_that_is_cut_without_a_change_is_no_work_thrown_away(tmp_path: Path) -> None:
+    """Nobody had come or gone: a deadline, or a cut for the sake of others, is for others to judge."""
+    made = rolled()
+    hang_up(made, made.attempt("h0", [made.produce("h0", 290) for _ in range(20)], 291), 2.0)
+    assert judged(made, tmp_path, "REB-7").verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("kind", ["killed", "frozen"])
+def test_who_is_killed_hangs_up_on_everything(kind: str, tmp_path: Path) -> None:
+    """That is no work that anybody threw away."""
+    made = rolled()
+    made.event(100.05, "process", kind, member=5)
+    hang_up(made, 1, 1.1)
+    assert judged(made, tmp_path, "REB-7").verdict is Verdict.PASS
+
+
 def test_members_with_nothing_under_way_prove_nothing(tmp_path: Path) -> None:
     """Or with too few of them stopped."""
     made = rolled()
