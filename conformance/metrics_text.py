@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from isolane.conformance.history_values import MetricsMeta
+from isolane.conformance.history_values import MetricsMeta, Scrape
 
 
 class NotExpositionError(ValueError):
@@ -51,11 +51,12 @@ def samples_of(text: str) -> list[Sample]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One scrape of one member, read: when, and the value of each metric by what its labels tell apart.
+    """One scrape of one member, read: when it began and ended, and each metric's values by what its labels tell apart.
 
     Of metrics of tenants the key is the tenant's name; of those of partitions it is the topic's, and the partition.
     """
 
+    began: float
     at: float
     member: str
     tenants: Mapping[str, Mapping[str, float]]
@@ -67,13 +68,13 @@ OF_PARTITIONS = ("lag", "in_flight_records", "in_flight_bytes", "paused")
 """The metrics that are each tenant's, and those that are each partition's (OPS-1)."""
 
 
-def reading_of(at: float, member: str, text: str, meta: MetricsMeta) -> Reading:
+def reading_of(scrape: Scrape, meta: MetricsMeta) -> Reading:
     """Read a scrape. Samples with the same tenant, or partition, are added up.
 
     Raises:
         NotExpositionError: It is not in the format that scrapers expect.
     """
-    samples = samples_of(text)
+    samples = samples_of(scrape.text)
     tenant, topic, partition = (meta.labels.get(name, name) for name in ("tenant", "topic", "partition"))
     tenants: dict[str, dict[str, float]] = {}
     partitions: dict[str, dict[tuple[str, int], float]] = {}
@@ -91,7 +92,7 @@ def reading_of(at: float, member: str, text: str, meta: MetricsMeta) -> Reading:
                 if number.isdigit():
                     place = sample.labels.get(topic, ""), int(number)
                     places[place] = places.get(place, 0.0) + sample.value
-    return Reading(at, member, tenants, partitions)
+    return Reading(scrape.began, scrape.at, scrape.member, tenants, partitions)
 
 
 def _meant(samples: Sequence[Sample], pattern: str) -> list[Sample]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -21,8 +20,8 @@ PHASE = "metrics"
 EDGE = 1.0
 """Seconds by which what a member tells may be older, or younger, than what the clusters saw."""
 
-STEADY = 0.5
-"""Seconds before and after a scrape without a request that came or went, for slots to be compared."""
+THROUGHOUT, NEAR = 0.1, 0.5
+"""Seconds around a scrape for which a request must be open to hold a slot for certain, and within which it may."""
 
 FEWEST_READINGS = 5
 
@@ -33,7 +32,7 @@ def check(history: History) -> list[Finding]:
         return []
     judge, phase = Judge(history, "OPS-1"), history.phase(PHASE)
     try:
-        readings = [reading_of(each.at, each.member, each.text, history.meta.metrics) for each in history.scrapes]
+        readings = [reading_of(each, history.meta.metrics) for each in history.scrapes]
     except NotExpositionError as error:
         summary = f"what is served is not in the format that scrapers expect: {error}"
         return [Finding("OPS-1", history.scenario, Verdict.FAIL, summary)]
@@ -91,19 +90,17 @@ def _cap(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterat
 
 
 def _slots(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
-    """Compare when no request came or went."""
-    for tenant, told in _tenants(history, readings, "slots"):
-        marks = sorted(
-            (at, 1 if arrives else -1) for at, _, arrives in slots.changes(slots.attempts_of(history, tenant))
-        )
-        times = [at for at, _ in marks]
+    """No fewer than the requests that were open all through a scrape, and no more than those open near it."""
+    for tenant in history.by_tenant:
+        told = [(each, each.tenants["slots"][tenant]) for each in readings if tenant in each.tenants["slots"]]
         if not told:
             yield f"not told of {tenant}"
-        for at, value in told:
-            before, after = bisect_left(times, at - STEADY), bisect_right(times, at + STEADY)
-            held = sum(change for _, change in marks[:before])
-            if before == after and value != held:
-                yield f"{value:g} of {tenant}, and its cluster had {held} requests open"
+        spans = [(attempt.arrived, slots.end(attempt)) for attempt in slots.attempts_of(history, tenant)]
+        for scrape, value in told:
+            least = sum(began < scrape.began - THROUGHOUT and ended > scrape.at + THROUGHOUT for began, ended in spans)
+            most = sum(began < scrape.at + NEAR and ended > scrape.began - NEAR for began, ended in spans)
+            if not least <= value <= most:
+                yield f"{value:g} of {tenant}, and its cluster had {least} to {most} requests open"
 
 
 def _counter(name: str, count: Callable[[History, str], list[float]]) -> Wrong:

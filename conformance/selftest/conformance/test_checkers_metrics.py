@@ -109,6 +109,18 @@ def test_what_is_not_true_is_a_violation(name: str, sample: Values, tmp_path: Pa
     assert wrong == {name}
 
 
+@pytest.mark.parametrize(("slots", "verdict"), [(0.0, Verdict.FAIL), (1.0, Verdict.FAIL), (2.0, Verdict.PASS)])
+def test_slots_are_held_against_requests_that_come_and_go_all_the_time(
+    slots: float, verdict: Verdict, tmp_path: Path
+) -> None:
+    """Two requests are always open, and one of them ends every second: there is no moment of rest to compare in."""
+    made = scraped({"slots": {SICK: slots}})
+    tokens = [made.produce("sick", 90) for _ in range(50)]
+    for number in range(5):
+        made.attempt("sick", tokens[10 * number : 10 * number + 10], 101 + SLOW * number, took=SLOW - 0.001)
+    assert judged(made, tmp_path)["slots"].verdict is verdict
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_not_told_is_a_violation(name: str, tmp_path: Path) -> None:
     """The map names it, and there is no such sample; or the map does not name it."""
