@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isolane.conformance.checkers import harness
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Event
@@ -25,16 +26,21 @@ def check(history: History) -> list[Finding]:
 
 def _judged(history: History, event: Event) -> Finding:
     field, seconds = str(event.detail["field"]), float(event.detail["seconds"])
-    figures = {"seconds until it was refused": Figure(seconds, "s")}
-    if event.detail["code"] is not None:
-        figures["exit code"] = Figure(int(event.detail["code"]), "", "≠ 0")
-    if wrong := list(_wrong(history, event)):
+    judge, code, joined = Judge(history, "OPS-2", field), event.detail["code"], _has_joined(history, event)
+    figures = {"seconds until it ended": Figure(seconds, "s")}
+    if code is not None:
+        figures["exit code"] = Figure(int(code), "", "≠ 0")
+    elif not joined and (doubt := _starved(history, event)):
+        return judge.doubts(
+            f"the process with a mistake in {field} had not ended after {seconds:.0f} s, but {doubt}", figures
+        )
+    if wrong := [*_wrong(event), *(["a group was joined"] if joined else [])]:
         summary = f"a configuration with a mistake in {field}: {'; '.join(wrong)}"
         return Finding("OPS-2", history.scenario, Verdict.FAIL, summary, field, figures)
-    return Judge(history, "OPS-2", field).passes(f"a mistake in {field} was refused, and named", figures)
+    return judge.passes(f"a mistake in {field} was refused, and named", figures)
 
 
-def _wrong(history: History, event: Event) -> Iterator[str]:
+def _wrong(event: Event) -> Iterator[str]:
     code, words = event.detail["code"], str(event.detail["words"])
     if code is None:
         yield "the process did not end"
@@ -42,6 +48,14 @@ def _wrong(history: History, event: Event) -> Iterator[str]:
         yield "the process ended as if all were well, with exit code 0"
     if str(event.detail["field"]) not in words:
         yield f"its output does not name the field; it ends: {words.strip().splitlines()[-1:]}"
+
+
+def _has_joined(history: History, event: Event) -> bool:
     began = event.at - float(event.detail["seconds"])
-    if any(state.members and began < state.at <= event.at + LATE for state in history.groups):
-        yield "a group was joined"
+    return any(state.members and began < state.at <= event.at + LATE for state in history.groups)
+
+
+def _starved(history: History, event: Event) -> str | None:
+    """Return that the machine had no time for the process, so that it may not have come to look at its file."""
+    phase = next((each for each in history.phases if each.began <= event.at <= each.ended), None)
+    return harness.starved(history, phase) if phase else None

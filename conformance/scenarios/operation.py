@@ -27,11 +27,11 @@ COLD, LOCKED, SLUGGISH, MOVER, LEAVER = "cold", "locked", "sluggish", "mover", "
 RATE = 10.0
 """Records a second of each tenant."""
 
-REFUSED_WITHIN = 20.0
-"""Seconds that a wrong configuration may take to be refused."""
+REFUSED_WITHIN = 60.0
+"""Seconds that wrong configurations may take to be refused: as many processes start at once, of whatever language."""
 
-NO_BROKER = 2.0
-"""Seconds that members look for a broker that is not there, before one of them is told to stop."""
+NO_BROKER = 5.0
+"""Seconds from the start of members to when one of them is told to stop: they have begun to look for a broker."""
 
 SLOW, BACKLOG, IN_FLIGHT = 1.0, 1500, 8
 """Seconds that the sluggish cluster takes for a request; records that wait for it, and a partition's in flight."""

@@ -45,6 +45,23 @@ def test_anything_else_is_a_violation(made: Story, what: str, tmp_path: Path) ->
     assert what in finding.summary
 
 
+def starved(made: Story) -> Story:
+    """The machine had no time for anybody meanwhile."""
+    made.phase("wrong", 9)
+    made.phase("nothing there", 13)
+    made.event(12, "harness", "sampler_gap", seconds=2.0, of="commit-observer")
+    return made
+
+
+def test_a_starved_machine_is_no_mistake(tmp_path: Path) -> None:
+    """Who had not ended in time may not have begun; who has ended, or joined a group, has."""
+    assert judged(starved(tried(code=None)), tmp_path / "slow").verdict is Verdict.INCONCLUSIVE
+    assert judged(starved(tried(code=0)), tmp_path / "accepted").verdict is Verdict.FAIL
+    made = starved(tried(code=None))
+    made.group(11, {"x": []}, state="PreparingRebalance")
+    assert judged(made, tmp_path / "joined").verdict is Verdict.FAIL
+
+
 def test_a_group_that_was_joined_before_is_a_violation(tmp_path: Path) -> None:
     """Others lost their partitions for nothing."""
     made = tried()
