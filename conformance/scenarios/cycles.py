@@ -38,7 +38,7 @@ BACKLOG = 100
 """Records that wait for each partition of the loud tenant from the start."""
 
 MEASURED, TOGETHER = 6.0, 0.5
-"""Seconds of a stretch in which throughput is measured, and that the members of a cycle are together."""
+"""Seconds of a stretch in which throughput is measured, and that a member stays in the group once it is in."""
 
 LIVES, VISITS = 0, 1
 """The members: the one that lives through the cycles, and the one that comes and goes."""
@@ -82,20 +82,26 @@ def story(world: World, depth: Depth) -> None:
     world.await_ready(timeout=world.patience)
     world.load_within(float("inf"))
     world.send(LOUD, count=BACKLOG * more_than_slots(world.descriptor))
-    _cycle(world)
+    _cycle(world, stays=True)
     _measure(world, BEFORE)
     world.phase(CYCLES)
-    for _ in range(depth.cycles):
-        _cycle(world)
+    for number in range(depth.cycles):
+        _cycle(world, stays=number % 2 == 0)
     _measure(world, AFTER)
     world.behave(LOUD)
     world.drain(timeout=2 * world.patience)
 
 
-def _cycle(world: World) -> None:
-    """Let the other member come, and go as soon as it has its part."""
+def _cycle(world: World, *, stays: bool) -> None:
+    """Let the other member come, and go: when it has its part, and is saturated too, or before, so that all is back.
+
+    Where partitions move one by one, those that are to move have been given back by then, and are nobody's.
+    """
     world.members.start(VISITS)
-    world.await_members(2, timeout=world.patience)
+    if stays:
+        world.await_shared(2, timeout=world.patience)
+    else:
+        world.await_members(2, timeout=world.patience)
     world.run_for(TOGETHER)
     world.members.stop(VISITS)
 
