@@ -245,6 +245,12 @@ class Dispatcher:
         """Return the attempts for `lane` that are open."""
         return [grant for grant in self._open if grant.flush.lane is lane]
 
+    def hopeful(self, lane: Lane, now: float) -> bool:
+        """Whether an attempt for `lane` is open, and its cluster neither failed last nor has one open that is slow."""
+        self._find_overdue(now)
+        tenant = self._tenant(lane.tenant)
+        return bool(self.under_way(lane)) and not (tenant.last_was_bad or tenant.overdue)
+
     def cap(self, tenant: str) -> int:
         """Return how many slots `tenant` may be granted now."""
         return self._tenant(tenant).cap.value

@@ -194,9 +194,9 @@ class IsolatedLine:
         lane.abandon(pieces)
 
     def under_way(self, lane: Lane) -> bool:
-        """See `Line`: a cluster that does badly is not worth waiting for (REB-5, REB-7)."""
+        """See `Line`: a cluster that does badly is not worth waiting for, one that is new is (REB-5, REB-7)."""
         with self._work_came:
-            return bool(self._dispatcher.under_way(lane)) and not self._dispatcher.at_risk(lane.tenant)
+            return self._dispatcher.hopeful(lane, self._runtime.now())
 
     def cut(self, lane: Lane) -> None:
         """See `Line`."""

@@ -221,6 +221,35 @@ def test_the_budget_is_for_who_holds_and_who_is_proven(bench_of: Callable[..., B
     assert bench.line.rooms() == {}
 
 
+def test_a_first_attempt_is_worth_waiting_for(bench_of: Callable[..., Bench]) -> None:
+    """REB-7: nothing bad is known of a cluster that has not answered yet; what is refused is waited for no more."""
+    bench = bench_of(IsolatedLine, limiter={"ceiling": 2, "slow_after": "10s", "probation_slots": 2})
+    lane, cluster = FakeLane("a"), bench.clusters["a"]
+    cluster.answer(None)
+    bench.line.submit(lane, [piece()])
+    eventually(lambda: cluster.open)
+    assert bench.line.under_way(lane)
+    cluster.answer(lambda documents: Reply.whole(Outcome.RETRYABLE, len(documents), "busy"))
+    eventually(lambda: len(cluster.attempts) > 1)
+    cluster.answer(None)
+    eventually(lambda: cluster.open)
+    assert not bench.line.under_way(lane)
+
+
+def test_an_attempt_that_is_slow_is_not_worth_waiting_for(bench_of: Callable[..., Bench]) -> None:
+    """REB-5: it is, until it has taken what counts as slow; then nobody knows whether it ends."""
+    bench = bench_of(IsolatedLine, limiter={"ceiling": 2, "slow_after": "500ms", "probation_slots": 2})
+    lane, cluster = FakeLane("a"), bench.clusters["a"]
+    bench.line.submit(lane, [piece()])
+    lane.await_back(1)
+    cluster.answer(None)
+    bench.line.submit(lane, [piece()])
+    eventually(lambda: cluster.open)
+    assert bench.line.under_way(lane)
+    eventually(lambda: not bench.line.under_way(lane))
+    assert cluster.open
+
+
 def test_a_slot_granted_to_a_lane_that_closes_is_given_back(bench_of: Callable[..., Bench]) -> None:
     """LIM-8: grants for lost partitions leak no slot: the tenant's next ownership finds them all."""
     bench = bench_of(IsolatedLine)
