@@ -64,10 +64,15 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         comparing what it knows with what it joined with, and beginning to join evens that out; a join that ends
         between two polls it begins again. The member would stop its heartbeats, and be expelled without a word.
         """
-        if self._coordinator.rejoining:
-            self._coordinator.request_rejoin()
-        if self._coordinator.need_rejoin():
-            self._coordinator.poll(timeout_ms=_milliseconds(_JOIN_TIMEOUT))
+        coordinator = self._coordinator
+        with coordinator._lock:  # noqa: SLF001
+            if coordinator.stable() and not (coordinator.rejoining or coordinator._heartbeat_enabled):  # noqa: SLF001
+                # Another process has the same instance id now; the client only ceases its heartbeats (REB-3).
+                raise errors.FencedInstanceIdError(f"another member is {coordinator.group_instance_id} now")
+        if coordinator.rejoining:
+            coordinator.request_rejoin()
+        if coordinator.need_rejoin():
+            coordinator.poll(timeout_ms=_milliseconds(_JOIN_TIMEOUT))
         batches: Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]] = self.poll(timeout_ms=timeout_ms)
         return batches
 

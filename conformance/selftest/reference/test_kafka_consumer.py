@@ -11,7 +11,7 @@ import pytest
 from isolane.conformance.selftest.reference.fakes import eventually
 from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, refusing, values
 from isolane.fixtures.services import Kafka
-from isolane.reference.consumer import KafkaUnavailable, TopicPartition
+from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
 from isolane.reference.kafka_consumer import KafkaGroupConsumer
 
 if TYPE_CHECKING:
@@ -207,6 +207,36 @@ def test_a_member_that_leaves_commits_and_frees_its_partitions_at_once(
     assert topics.committed() == {place: 5}
     second = join(session_timeout="60s")
     second.poll_until(lambda: second.owned)
+
+
+def test_a_static_member_that_returns_in_time_moves_nothing(topics: Topics, join: Callable[..., Member]) -> None:
+    """REB-2: who restarts with its instance id has its partition again, where it was; the others hear nothing."""
+    topic = topics.create("two", partitions=2)
+    first, second = (join(group_instance_id=name, session_timeout="45s") for name in ("first", "second"))
+    with first.polling(), second.polling():
+        eventually(lambda: len(first.owned) == len(second.owned) == 1, timeout=60)
+    (place,) = second.owned
+    topics.produce(topic, *values(5), partition=place.partition)
+    second.poll_until(lambda: len(second.received[place]) == 5)
+    before = list(first.told)
+    with first.polling():
+        second.finished = {place: 4}
+        second.consumer.close()
+        successor = join(group_instance_id="second", session_timeout="45s")
+        successor.poll_until(lambda: successor.received[place])
+    assert successor.owned == {place}
+    assert successor.received[place] == values(5)[4:]
+    assert first.told == before
+
+
+def test_a_second_process_with_the_same_instance_id_ends_the_first(topics: Topics, join: Callable[..., Member]) -> None:
+    """REB-3: of two with one name only the later one is a member; the other one is told that it cannot go on."""
+    topics.create("one")
+    first = join(group_instance_id="same")
+    first.poll_until(lambda: first.owned)
+    second = join(group_instance_id="same")
+    with second.polling(), pytest.raises(ConsumerFailed):
+        first.poll_until(lambda: False)
 
 
 def test_an_expelled_member_is_told_that_it_lost_everything(topics: Topics, join: Callable[..., Member]) -> None:
