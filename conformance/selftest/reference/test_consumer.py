@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import pytest
 
 from isolane.conformance.selftest.reference.fake_kafka import FakeConsumer, FakeKafka
+from isolane.conformance.selftest.reference.fakes import eventually
 from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, values
 from isolane.conformance.simulation.broker import Broker as SimulatedBroker
 from isolane.conformance.simulation.choice import Replayed
@@ -41,6 +42,9 @@ class Broker(Protocol):
     def connect(self, runtime: Runtime) -> Callable[[Owner], Consumer]:
         """Return how to connect to it."""
 
+    def take_and_return(self, member: Member, join: Callable[[], Member]) -> TopicPartition:
+        """Let the member lose one of its partitions, and get it back; return which."""
+
 
 class Memory:
     """Topics in memory, all of whose partitions belong to the one member."""
@@ -72,6 +76,31 @@ class Memory:
             return consumer
 
         return connected
+
+    def take_and_return(self, member: Member, _join: Callable[[], Member]) -> TopicPartition:
+        """See `Broker`."""
+        assert isinstance(member.consumer, FakeConsumer)
+        moved, *kept = self.places
+        member.consumer.own(*kept)
+        member.poll_until(lambda: moved not in member.owned)
+        member.consumer.own(*self.places)
+        member.poll_until(lambda: moved in member.owned)
+        return moved
+
+
+class Real(Topics):
+    """Topics of a real Kafka."""
+
+    def take_and_return(self, member: Member, join: Callable[[], Member]) -> TopicPartition:
+        """See `Broker`: another member joins, gets it, and leaves."""
+        other = join()
+        with member.polling(), other.polling():
+            eventually(lambda: len(other.owned) == 1, timeout=60)
+        (moved,) = other.owned
+        with member.polling():
+            other.consumer.close()
+        member.poll_until(lambda: moved in member.owned)
+        return moved
 
 
 class Owned:
@@ -110,6 +139,21 @@ class Simulated:
         runtime = SimulatedRuntime(self.scheduler, Process(f"member {next(self.names)}"), seed=1)
         return lambda owner: SimulatedConsumer(self.kafka, Settings().config.kafka, owner, runtime)
 
+    def take_and_return(self, member: Member, join: Callable[[], Member]) -> TopicPartition:
+        """See `Broker`: another member joins, gets it, and leaves; both are polled by the one task."""
+        other = join()
+
+        def shared() -> bool:
+            member.poll()
+            other.poll()
+            return len(other.owned) == 1
+
+        eventually(shared)
+        (moved,) = other.owned
+        other.consumer.close()
+        member.poll_until(lambda: moved in member.owned)
+        return moved
+
 
 class Setting(NamedTuple):
     """Where a test of the port takes place.
@@ -136,7 +180,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     if request.param == "memory":
         yield Memory()
     elif request.param == "kafka":
-        yield Topics(request.getfixturevalue("kafka"))
+        yield Real(request.getfixturevalue("kafka"))
     else:
         simulated = Simulated()
         yield simulated
@@ -189,6 +233,25 @@ def test_a_pause_holds_one_partition_back_until_it_is_resumed(setting: Setting) 
     member.consumer.resume([paused])
     member.poll_until(lambda: len(member.received[paused]) == 9)
     assert member.received[paused] == values(9)
+
+
+def test_a_pause_ends_with_the_ownership_that_it_belongs_to(setting: Setting) -> None:
+    """REB-4, REB-2: a partition that was taken away comes back without its pause; one that was kept keeps it."""
+    topic = setting.broker.create("two", partitions=2)
+    places = {TopicPartition(topic, number) for number in range(2)}
+    member = setting.join()
+    member.poll_until(lambda: member.owned == places)
+    member.consumer.pause(places)
+    moved = setting.broker.take_and_return(member, setting.join)
+    (kept,) = places - {moved}
+    for place in places:
+        setting.broker.produce(topic, b"late", partition=place.partition)
+    member.poll_until(lambda: member.received[moved])
+    member.poll_until(lambda: member.consumer.ends().get(kept) == 1)
+    assert not member.received[kept]
+    member.consumer.resume([kept])
+    member.poll_until(lambda: member.received[kept])
+    assert member.received == {place: [b"late"] for place in places}
 
 
 def test_a_partition_can_be_read_again(setting: Setting) -> None:
