@@ -17,6 +17,7 @@ import yaml
 from kafka import KafkaAdminClient, KafkaProducer
 
 from isolane.conformance.selftest.reference.fakes import eventually
+from isolane.conformance.selftest.reference.kafka_bench import closing
 from isolane.fixtures.cluster import Script, ScriptedClusters
 from isolane.fixtures.payloads import value
 from isolane.fixtures.processes import Process, free_ports
@@ -309,6 +310,53 @@ def test_sigterm_works_before_kafka_is_there(tmp_path: Path) -> None:
     with start(tmp_path, config) as process:
         eventually(lambda: "started" in events(process), timeout=60)
         assert process.stop(20) == 0
+
+
+@pytest.mark.services
+def test_sigterm_works_while_the_broker_is_away(bench: Bench) -> None:
+    """LIF-2, DEL-1: the process ends although it can neither commit nor leave its group; the next one goes on."""
+    bench.config["telemetry"] = {"port": 0}
+    with bench.start() as process:
+        bench.produce(bench.well, 50)
+        bench.await_delivery(bench.well)
+        (port,) = (told["port"] for told in told_by(process) if told["event"] == "telemetry")
+        bench.clusters.script(bench.sick, Script(latency=60))
+        bench.produce(bench.sick, 50)
+        eventually(lambda: bench.clusters.counters(bench.sick)["open"], timeout=60)
+        bench.kafka.kill()
+        try:
+            eventually(lambda: status(port, "/readyz") == 503, timeout=60)
+            assert process.stop(15) == 0
+        finally:
+            bench.kafka.start()
+    bench.clusters.script(bench.sick)
+    with bench.start() as process:
+        bench.await_delivery(bench.sick)
+        eventually(lambda: (bench.committed(bench.well), bench.committed(bench.sick)) == (50, 50), timeout=60)
+        assert process.stop(15) == 0
+
+
+@pytest.mark.services
+def test_sigterm_works_while_partitions_change_hands(tmp_path: Path, kafka: Kafka, clusters: ScriptedClusters) -> None:
+    """LIF-2, LIF-3, REB-7: told to stop as another member joins, it finishes what is under way; nothing comes twice."""
+    bench = Bench(tmp_path, kafka, clusters, max_in_flight={"records": 10, "bytes": "1MiB"})
+    tenants = bench.well, bench.sick
+    for tenant in tenants:
+        clusters.script(tenant, Script(latency=1.0))
+        bench.produce(tenant, 400)
+    with bench.start() as process, closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap)) as admin:
+        eventually(lambda: all(bench.documents(tenant) for tenant in tenants), timeout=60)
+        (tmp_path / "other").mkdir()
+        with start(tmp_path / "other", bench.config) as other:
+            eventually(lambda: len(admin.describe_groups([bench.run])[bench.run]["members"]) == 2, timeout=60)
+            eventually(lambda: all(clusters.counters(tenant)["open"] for tenant in tenants), timeout=60)
+            assert process.stop(15) == 0
+            for tenant in tenants:
+                clusters.script(tenant)
+                bench.await_delivery(tenant)
+            eventually(lambda: [bench.committed(tenant) for tenant in tenants] == [400, 400], timeout=60)
+            assert other.stop(15) == 0
+    assert [clusters.counters(tenant)["items"] for tenant in tenants] == [800, 800]
 
 
 def test_a_check_says_whether_the_configuration_is_sound(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,6 +74,36 @@ def test_a_partition_that_moves_away_is_finished_and_committed_first(
     bench.produce(B, 3)
     bench.commits(B, 3)
     accepted = {int(name.split(":")[2]) for name in bench.clusters["a"].accepted}
+    assert bench.kafka.committed[A] == max(accepted) + 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "silent"])
+def test_a_stop_while_partitions_change_hands_is_as_any_other(
+    bench_of: Callable[..., Bench], mode: Mode, *, answers: bool
+) -> None:
+    """LIF-2, REB-7: what is awaited for a rebalance is awaited once, also when the process is told to stop meanwhile.
+
+    Everything that was accepted is committed, and nothing else.
+    """
+    bench = bench_of(mode, grace=2.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
+    bench.produce(A, 1)
+    bench.own(A, B)
+    bench.commits(A, 1)
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 5)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.own(B)
+    eventually(lambda: _has_forgotten(bench, A))
+    stopping = threading.Thread(target=bench.stop)
+    stopping.start()
+    eventually(lambda: bench.program._receiver._stopping)
+    if answers:
+        bench.clusters["a"].answer()
+    stopping.join(10)
+    assert not stopping.is_alive()
+    accepted = {int(name.split(":")[2]) for name in bench.clusters["a"].accepted}
+    assert len(accepted) > 1 or not answers
     assert bench.kafka.committed[A] == max(accepted) + 1
 
 
