@@ -83,12 +83,16 @@ def at_rest_before(history: History, at: float) -> GroupState | None:
 def unrest(history: History) -> list[tuple[float, float]]:
     """Return the stretches in which the group was seen not to be at rest; one that never ended ends at infinity.
 
-    A group that nobody is in is at rest, too.
+    Nor is one at rest with partitions that are nobody's, though somebody had them: in a cooperative rebalance Kafka's
+    own word for the group says so in between. A group that nobody is in is at rest, too.
     """
     stretches: list[tuple[float, float]] = []
     began: float | None = None
+    had: set[Place] = set()
     for state in history.groups:
-        moving = not state.at_rest and bool(state.members)
+        have = owners(state).keys()
+        had |= have
+        moving = bool(state.members) and (not state.at_rest or have < had)
         if moving and began is None:
             began = state.at
         elif not moving and began is not None:

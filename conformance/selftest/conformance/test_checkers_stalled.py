@@ -64,6 +64,16 @@ def test_a_rebalance_that_waits_for_a_cluster_is_a_violation(tmp_path: Path) -> 
     assert "9.0 s" in finding.summary
 
 
+@pytest.mark.parametrize(("seconds", "verdict"), [(7.0, Verdict.PASS), (9.0, Verdict.FAIL)])
+def test_partitions_that_are_nobodys_are_part_of_a_rebalance(seconds: float, verdict: Verdict, tmp_path: Path) -> None:
+    """Where they move one by one the group rests in between, however long who gives them back takes for it (FB-35)."""
+    made = stall(unrest=seconds)
+    made.group(25.2, {"a": ["1/0"], "b": []}, generation=2)
+    made.group(23 + 2 + seconds - 0.3, {"a": ["1/0"], "b": []}, state="PreparingRebalance", generation=2)
+    made.groups.sort(key=lambda line: line["at"])
+    assert judged(made, tmp_path, "REB-5").verdict is verdict
+
+
 def test_a_member_that_never_gets_in_is_a_violation(tmp_path: Path) -> None:
     """The group is as it was for more than the time of a start and a rebalance."""
     made = stall()
