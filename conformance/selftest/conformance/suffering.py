@@ -132,6 +132,15 @@ def _moved(history: History, record: Produced) -> bool:
     return _committed_wrongly(history, record) or is_passed_too_early(history, record) or is_unfinished(history, record)
 
 
+def _kept_back(history: History, record: Produced) -> bool:
+    return _found_late(history, record) or _committed_late(history, record)
+
+
+def _thrown_away(history: History, record: Produced) -> bool:
+    hung_up = any(each.attempt.how == "client_gone" for sendings in items(history, record) for each in sendings)
+    return hung_up or _doubled(history, record)
+
+
 def _poisoned(history: History, record: Produced) -> bool:
     return record.kind == "poison" or is_unfinished(history, record)
 
@@ -217,10 +226,22 @@ _SUFFERINGS: Mapping[str, Suffering] = {
     "OFF-4": _committed_late,
     "OFF-5": _moved,
     "OFF-6": _moved,
+    "REB-1": _moved,
+    "REB-2": _kept_back,
+    "REB-3": _moved,
+    "REB-4": _moved,
+    "REB-5": _found_late,
+    "REB-6": _found_late,
+    "REB-7": _thrown_away,
+    "REB-8": _kept_waiting,
+    "LIF-1": _found_late,
+    "LIF-2": is_passed_too_early,
     "LIF-3": _doubled,
+    "LIF-4": _found_late,
     "POI-1": _poisoned,
     "POI-2": _committed_late,
     "POI-3": _waited,
+    "OPS-4": _found_late,
     "LIM-1": _beside_others,
     "LIM-2": _beside_others,
     "LIM-3": _beside_others,
