@@ -7,15 +7,23 @@ FB-15 (a commit beyond the end of the log).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from isolane.conformance.depth import Depth
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.world import World
-from isolane.fixtures.cluster import Script
+from isolane.fixtures.cluster import Script, When
 from isolane.fixtures.implementations.descriptor import Descriptor
 
 SLOW = Script(latency=0.5, jitter=1.5)
-"""As slow as a rebalance: replies come before it, during it and after it."""
+"""As slow as a rebalance: replies come before it, during it and after it, and more waits all the while."""
+
+OVERTAKING = (Script(latency=0.2), Script(latency=1.8, when=When(share=0.4)))
+"""Mostly quick: a new owner has long gone on when a former one gets its last replies."""
+
+CHURNED: dict[str, Sequence[Script]] = {"busy": (SLOW,), "quiet": (SLOW,), "late": OVERTAKING, "growing": OVERTAKING}
+"""What clusters do while members come and go, by tenant."""
 
 WAITERS = ("first", "second", "third")
 """Tenants of one partition each, so that each one's arrival at its cluster shows that the group has begun there."""
@@ -86,8 +94,8 @@ def _come_and_go(world: World, depth: Depth, *, several: bool) -> None:
     other is killed.
     """
     world.phase("churn")
-    for tenant in ("busy", "quiet"):
-        world.inject(tenant, "slow", SLOW)
+    for tenant, layers in CHURNED.items():
+        world.inject(tenant, "slow", *layers)
     staying, other = 1, 0
     for turn in range(depth.moves):
         if several:
@@ -102,7 +110,7 @@ def _come_and_go(world: World, depth: Depth, *, several: bool) -> None:
         if not several:
             world.members.start(staying)
         world.run_for(ALONE)
-    for tenant in ("busy", "quiet"):
+    for tenant in CHURNED:
         world.heal(tenant, "slow")
 
 
