@@ -19,10 +19,10 @@ from isolane.fixtures.implementations.descriptor import Descriptor
 SLOW = Script(latency=0.5, jitter=1.5)
 """As slow as a rebalance: replies come before it, during it and after it, and more waits all the while."""
 
-OVERTAKING = (Script(latency=0.2), Script(latency=1.8, when=When(share=0.4)))
+OVERTAKING = (Script(latency=0.2), Script(latency=3.0, when=When(share=0.3)))
 """Mostly quick: a new owner has long gone on when a former one gets its last replies."""
 
-CHURNED: dict[str, Sequence[Script]] = {"busy": (SLOW,), "quiet": (SLOW,), "late": OVERTAKING, "growing": OVERTAKING}
+CHURNED: dict[str, Sequence[Script]] = {"busy": (SLOW,), **dict.fromkeys(("quiet", "late", "growing"), OVERTAKING)}
 """What clusters do while members come and go, by tenant."""
 
 WAITERS = ("first", "second", "third")
