@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from isolane.conformance import bounds
-from isolane.conformance.checkers.cycles import AFTER, BEFORE, CYCLES
+from isolane.conformance.checkers.cycles import AFTER, BEFORE, CYCLES, FRESH
 from isolane.conformance.depth import Depth
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
@@ -76,12 +76,13 @@ def untried(descriptor: Descriptor) -> Collection[str]:
 
 
 def story(world: World, depth: Depth) -> None:
-    """Saturate; come and go once, to have been through it; measure; come and go; measure again; drain."""
+    """Saturate; measure; come and go once, to have been through it; measure; come and go; measure again; drain."""
     world.behave(LOUD, Script(latency=LATENCY))
     world.members.start(LIVES)
     world.await_ready(timeout=world.patience)
     world.load_within(float("inf"))
     world.send(LOUD, count=BACKLOG * more_than_slots(world.descriptor))
+    _measure(world, FRESH)
     _cycle(world, stays=True)
     _measure(world, BEFORE)
     world.phase(CYCLES)

@@ -55,6 +55,17 @@ def test_throughput_that_falls_is_a_violation(after: float, verdict: Verdict, tm
     assert judged(cycled(after=after), tmp_path, "throughput").verdict is verdict
 
 
+@pytest.mark.parametrize(("fresh", "verdict"), [(55, Verdict.PASS), (60, Verdict.FAIL)])
+def test_throughput_that_the_first_cycle_took_is_missed(fresh: int, verdict: Verdict, tmp_path: Path) -> None:
+    """What was delivered before anybody had come counts, too: a leak may be complete with the first who goes."""
+    made = cycled()
+    made.phase("fresh", 2)
+    made.phase("then:fresh", 7)
+    for turn in range(fresh):
+        made.deliver("h0", 2 + turn / 13)
+    assert judged(made, tmp_path, "throughput").verdict is verdict
+
+
 @pytest.mark.parametrize(
     ("grown", "name"),
     [
