@@ -77,7 +77,9 @@ def _examined(request: Request, world: World, folder: Path) -> Iterator[Step]:
     took = time.monotonic() - began
     grace = descriptor.timing.stop_grace
     yield Step(
-        well=took < grace, what="SIGTERM ends it", seen=f"after {took:.1f} s (stop_grace {grace:g} s), exit code {code}"
+        well=took < grace and code is not None,
+        what="SIGTERM ends it",
+        seen=f"after {took:.1f} s (stop_grace {grace:g} s), exit code {code}",
     )
 
 

@@ -108,19 +108,30 @@ class Members:
             self._tell("killed", number, process)
 
     def freeze(self, number: int = 0) -> None:
-        """Let one member do nothing, its children neither, until it is thawed."""
-        process = self._running[number]
-        process.freeze()
-        self._tell("frozen", number, self._running[number])
+        """Let one member do nothing, its children neither, until it is thawed; one that has ended is told as that."""
+        self.ended()
+        process = self._running.get(number)
+        if process is not None:
+            process.freeze()
+            self._tell("frozen", number, process)
 
     def thaw(self, number: int = 0) -> None:
-        """Let a frozen member go on."""
-        self._running[number].thaw()
-        self._tell("thawed", number, self._running[number])
+        """Let a frozen member go on; one that has ended is told as that."""
+        self.ended()
+        process = self._running.get(number)
+        if process is not None:
+            process.thaw()
+            self._tell("thawed", number, process)
 
-    def stop(self, number: int = 0) -> int:
-        """End one member with SIGTERM, with SIGKILL after the grace that the descriptor states; its exit code."""
-        process = self._running.pop(number)
+    def stop(self, number: int = 0) -> int | None:
+        """End one member with SIGTERM, with SIGKILL after the grace that the descriptor states; its exit code.
+
+        One that has ended by itself is told as that, and has none here.
+        """
+        self.ended()
+        process = self._running.pop(number, None)
+        if process is None:
+            return None
         self._tell("terminated", number, process, kind="signal")
         code = process.stop(self._descriptor.timing.stop_grace)
         self._tell("stopped", number, process)

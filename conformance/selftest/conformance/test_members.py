@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -121,6 +123,20 @@ def test_when_a_member_was_told_to_stop_is_told(members: Members, tmp_path: Path
     started, asked, stopped = told(tmp_path)
     assert (asked["kind"], asked["name"]) == ("signal", "terminated")
     assert started["at"] < asked["at"] < stopped["at"]
+
+
+def test_a_member_that_has_ended_by_itself_is_told_as_that_whatever_is_done_to_it(
+    members: Members, tmp_path: Path
+) -> None:
+    """It is the implementation's end, and not the suite's: the story goes on without it."""
+    for deed in (members.stop, members.freeze, members.thaw, members.kill):
+        members.start()
+        (pid,) = members.pids.values()
+        os.kill(pid, signal.SIGKILL)
+        while members.pids:
+            time.sleep(0.01)
+        deed()
+    assert [line["name"] for line in told(tmp_path)] == ["started", "exited"] * 4
 
 
 def test_members_that_run_are_told_of_tenants_that_changed(members: Members, tmp_path: Path) -> None:
