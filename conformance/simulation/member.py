@@ -62,6 +62,7 @@ class Member:
         self._runtime = SimulatedRuntime(self._scheduler, self.process, seed=1)
         self._stop = Bell(self._scheduler)
         self._stopping = False
+        self._punctual = False  # whether nobody has been slow since it was told to stop
         ports = {tenant: ClusterPort(cluster, self._begins) for tenant, cluster in around.clusters.items()}
         self.program = Program(config, self._runtime, self._connect, ports, around.letters)
         self._scheduler.spawn("main", self.process, self._main)
@@ -73,15 +74,16 @@ class Member:
 
     def stop(self) -> None:
         """Send SIGTERM."""
-        self._stopping = True
-        self._stop.ring()
+        if not self._stopping:
+            self._stopping, self._punctual = True, self._scheduler.punctual
+            self._stop.ring()
 
     def _main(self) -> None:
         self.program.start()
         while not self._stopping:
             self._stop.wait()
         grace = self._config.kafka.revoke_grace + STOP_MARGIN
-        if not self.program.stop(grace) and self._scheduler.punctual:
+        if not self.program.stop(grace) and self._punctual:
             sentence = f"{self.name} was not stopped within {grace:.2f}s"
             raise Failure("LIF-2", sentence, tuple(self._scheduler.stacks()))
         self.exited = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import pytest
 
@@ -97,6 +98,23 @@ def busy() -> Iterator[Program]:
         world.produce(0, "one item", 4)
         world.go_on(0.1)
         yield world._members[0].program
+        world.close()
+
+
+@pytest.mark.parametrize("punctual", [True, False])
+def test_a_stop_is_judged_where_nobody_was_slow_since_it_began(*, punctual: bool) -> None:
+    """LIF-2: slow threads are nobody's fault, also if nobody is slow any more when the time for the stop is over."""
+    with prepared():
+        world = World(Settings(tenants=1, partitions=1), Replayed())
+        world.go_on(0.1)
+        (member,) = world._members
+        member.program._receiver.stop = lambda: None  # type: ignore[method-assign]  # it goes on for ever
+        world.scheduler.punctual = punctual
+        member.stop()
+        world.go_on(0.5)
+        world.scheduler.punctual = True
+        with pytest.raises(Failure, match="LIF-2: p1 was not stopped within") if punctual else nullcontext():
+            world.go_on(0.5)
         world.close()
 
 
