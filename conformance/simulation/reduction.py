@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from isolane.conformance.simulation.choice import Deviation
 from isolane.conformance.simulation.plan import Plan, Step
 from isolane.conformance.simulation.schedule import Schedule, pinned, run, told
 
 Item = TypeVar("Item")
 
-_ORDERS = 12
+_ORDERS = 30
 """Orders that are tried of each smaller plan: what fails in one order need not in the same order of a smaller plan."""
 
 _ATTEMPTS = 1500
-_FINALISTS = 4
+_FINALISTS = 5
+_SHIFTS = (0, -1, 1, -2, 2, -3, 3, -4, 4)
+"""By how many choices what follows a deviation may come later or earlier when that is left out."""
+
 _CALM = 200
 """Milliseconds in which what was done has its effect, so that the default order has it, too."""
 
@@ -36,7 +40,7 @@ def reduced(schedule: Schedule, rule: str) -> Schedule:
                 best = found
                 progress = True
                 break
-    few = sorted(_orders(best, rule), key=lambda found: len(found.deviations or ()))[:_FINALISTS]
+    few = sorted(_orders(best, rule, 2 * _ORDERS), key=lambda found: len(found.deviations or ()))[:_FINALISTS]
     return min((_nearest(found, rule) for found in few), key=lambda found: len(told(found).story))
 
 
@@ -46,7 +50,26 @@ def _nearest(schedule: Schedule, rule: str) -> Schedule:
         schedule.deviations or (),
         lambda deviations: fails(schedule._replace(deviations=tuple(deviations)), rule),
     )
-    return schedule._replace(deviations=tuple(kept))
+    nearest = schedule._replace(deviations=tuple(kept))
+    while (nearer := _nearer(nearest, rule)) is not None:
+        nearest = nearer
+    return nearest
+
+
+def _nearer(schedule: Schedule, rule: str) -> Schedule | None:
+    fewer = (schedule._replace(deviations=deviations) for deviations in shifted(schedule.deviations or ()))
+    return next((found for found in fewer if fails(found, rule)), None)
+
+
+def shifted(deviations: tuple[Deviation, ...]) -> Iterator[tuple[Deviation, ...]]:
+    """Yield the deviations without one of them, those after it as much later or earlier as may make up for it."""
+    for number in range(len(deviations)):
+        before, after = deviations[:number], deviations[number + 1 :]
+        least = before[-1].point + 1 if before else 1
+        for shift in _SHIFTS if after else (0,):
+            later = tuple(deviation._replace(point=deviation.point + shift) for deviation in after)
+            if not later or later[0].point >= least:
+                yield before + later
 
 
 def fails(schedule: Schedule, rule: str) -> bool:
@@ -76,7 +99,7 @@ def _failing(plan: Plan, like: Schedule, rule: str) -> Schedule | None:
     return next(_orders(like._replace(plan=plan), rule, _ORDERS), None)
 
 
-def _orders(schedule: Schedule, rule: str, number: int = 3 * _ORDERS) -> Iterator[Schedule]:
+def _orders(schedule: Schedule, rule: str, number: int) -> Iterator[Schedule]:
     plan = schedule.plan
     candidates = [schedule, Schedule(plan, ()), *(Schedule(plan, seed=seed) for seed in range(number))]
     return (pinned(candidate) for candidate in candidates if fails(candidate, rule))

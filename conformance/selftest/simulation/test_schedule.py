@@ -12,9 +12,9 @@ import pytest
 
 from isolane.conformance import cli
 from isolane.conformance.simulation import exploration
-from isolane.conformance.simulation.choice import Replayed, seeded
+from isolane.conformance.simulation.choice import Deviation, Replayed, seeded
 from isolane.conformance.simulation.plan import SURE, Plan, Step, random_plan
-from isolane.conformance.simulation.reduction import fewest
+from isolane.conformance.simulation.reduction import fewest, shifted
 from isolane.conformance.simulation.replay import Replay, ReplayError
 from isolane.conformance.simulation.schedule import Schedule, pinned, prepared, run, told
 from isolane.conformance.simulation.settings import Settings
@@ -96,6 +96,22 @@ def test_items_that_suffice_are_found() -> None:
     """What can be left out is left out."""
     assert fewest(range(100), lambda some: {7, 62} <= set(some)) == [7, 62]
     assert fewest(range(5), lambda _: True) == []
+
+
+def test_what_follows_a_deviation_that_is_left_out_may_come_sooner_or_later() -> None:
+    """By a few choices, in the order that there was: without it less, or more, may happen before."""
+    deviations = (Deviation(3, 1), Deviation(5, 2), Deviation(9, 1))
+    found = list(shifted(deviations))
+    assert {
+        deviations[1:],
+        deviations[:2],
+        (Deviation(3, 1), Deviation(7, 1)),
+        (Deviation(3, 1), Deviation(12, 1)),
+    } < set(found)
+    assert len(set(found)) == len(found)
+    for fewer in found:
+        assert len(fewer) == 2
+        assert 0 < fewer[0].point < fewer[1].point
 
 
 def test_a_file_holds_a_schedule(tmp_path: Path) -> None:
