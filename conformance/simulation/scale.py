@@ -24,8 +24,9 @@ class Scale(NamedTuple):
         partitions: How many there are of all of them.
         busy: How many tenants have records.
         grants: How many slots were granted.
-        fairness: Jain's index over the grants of the busy tenants, of whom something was accepted before, while all of
-            them had work: 1 is equal.
+        fewest: Grants of one of the busy tenants, of whom something was accepted before, while all of them had work.
+        most: The same of another one.
+        fairness: Jain's index over the same: 1 is equal.
         calls: Calls of functions by the dispatcher, a grant.
     """
 
@@ -33,6 +34,8 @@ class Scale(NamedTuple):
     partitions: int
     busy: int
     grants: int
+    fewest: int
+    most: int
     fairness: float
     calls: float
 
@@ -63,7 +66,9 @@ def measure(tenants: int, partitions: int, busy: int, records: int) -> Scale:
             world.finish()
         finally:
             world.close()
-    return Scale(tenants, tenants * partitions, busy, len(work.grants), work.fairness(), work.calls / len(work.grants))
+    had, grants = work.shares(), len(work.grants)
+    fairness = sum(had) ** 2 / (len(had) * sum(number**2 for number in had))
+    return Scale(tenants, tenants * partitions, busy, grants, min(had), max(had), fairness, work.calls / grants)
 
 
 class _Work:
@@ -78,8 +83,8 @@ class _Work:
         self.grants.clear()
         self.calls = 0
 
-    def fairness(self) -> float:
-        """Return Jain's index over the grants before the first tenant has had its last one."""
+    def shares(self) -> list[int]:
+        """Return how many grants each tenant has had when the first one has had its last."""
         left = Counter(self.grants)
         had: Counter[str] = Counter(dict.fromkeys(left, 0))
         for tenant in self.grants:
@@ -87,7 +92,7 @@ class _Work:
             left[tenant] -= 1
             if not left[tenant]:
                 break
-        return sum(had.values()) ** 2 / (len(had) * sum(number**2 for number in had.values()))
+        return list(had.values())
 
     def count(self, frame: object, event: str, argument: object) -> None:
         """See `sys.setprofile`."""
