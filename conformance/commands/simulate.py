@@ -47,7 +47,8 @@ def command(*, schedules: int, seed: int | None, target: str, replay: Path | Non
             range(first, first + schedules), lambda sofar: ticker.say(str(sofar))
         )
         console.print(f"{target}: {coverage}", soft_wrap=True, highlight=False)
-        console.print(f"Reproduce: isolane simulate --target {target} --seed {first} --schedules {schedules}")
+        again_with = f"isolane simulate --target {target} --seed {first} --schedules {schedules}"
+        console.print(f"Reproduce: {again_with}", soft_wrap=True, highlight=False)
         if failed is None or outcome is None or outcome.failure is None:
             return ExitCode.CONFORMS if coverage.records and coverage.faults else ExitCode.INCONCLUSIVE
         ticker.say("making the schedule small")

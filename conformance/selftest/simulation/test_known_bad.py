@@ -52,7 +52,8 @@ def test_each_is_found(name: str, known: Simulated, tmp_path: Path) -> None:
         check=False,
     )
     assert found.returncode == ExitCode.VIOLATES, found.stdout + found.stderr
-    assert len(_AN_EVENT.findall(found.stdout)) <= 30
+    assert 0 < len(_AN_EVENT.findall(found.stdout)) <= 30
+    assert f"Reproduce: isolane simulate --target known-bad/{name} --seed 0 --schedules 2000\n" in found.stdout
     (path,) = (tmp_path / RUNS / "simulation").iterdir()
     assert Replay.read(path).rule in known.breaks
     again = subprocess.run(
