@@ -22,6 +22,8 @@ Trace = Callable[[float, str, str], None]
 """Is told of each switch: the time, the task's name, and what the one before it waits for."""
 
 _BUSY = 200_000
+_BUSY_EACH = 200
+"""So many choices without time passing are too many, or so many for each task, where there are very many of those."""
 
 
 class Process:
@@ -86,7 +88,7 @@ class Scheduler:
         self._timers: list[tuple[float, int, Task, int]] = []
         self._tasks: dict[Task, None] = {}  # those that have not ended
         self._failure: Failure | None = None
-        self._busy_at = _BUSY  # so many choices without time passing are too many
+        self._busy_at = _BUSY
         self.closed = False
         self.punctual = False
         self.looked_at = False
@@ -278,7 +280,7 @@ class Scheduler:
             if task.turn == turn and task.waits_for is not None and not task.process.dead:
                 if when > self.now:
                     self.now = when
-                    self._busy_at = self.points + _BUSY
+                    self._busy_at = self.points + max(_BUSY, _BUSY_EACH * len(self._tasks))
                 task.timed_out = True
                 self._make_ready(task)
                 woken = True
@@ -288,7 +290,7 @@ class Scheduler:
             self._failure = self._failure or failure
 
     def _find_livelock(self) -> None:
-        self.fail(Failure(LIVELOCK, f"{_BUSY} choices at {self.now:.3f}s", tuple(self.stacks())))
+        self.fail(Failure(LIVELOCK, f"choices without end at {self.now:.3f}s", tuple(self.stacks())))
 
     def _end(self, task: Task) -> None:
         """Let the others go on as a task ends: the one chosen becomes its parent, to which a greenlet's end leads."""
