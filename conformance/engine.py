@@ -15,7 +15,7 @@ from isolane.conformance import bounds
 from isolane.conformance.checkers import judge
 from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import Depth
-from isolane.conformance.errors import HarnessError, NoTrafficError
+from isolane.conformance.errors import HarnessError, ImplementationNotStartedError, NoTrafficError
 from isolane.conformance.history import History
 from isolane.conformance.history_files import META
 from isolane.conformance.measured import Measured
@@ -124,7 +124,8 @@ class Run:
         """Let the implementation live through a scenario, unless it has; blocks for a minute and more.
 
         Raises:
-            ImplementationNotStartedError: Its command could not be run, or ended before it took a record.
+            ImplementationNotStartedError: Its command could not be run, or ended before it took a record, in the first
+                scenario; in a later one that is how the scenario failed, and what was seen before is kept.
             DescriptorError: Its template or command line is wrong.
         """
         if scenario.name not in self._runs:
@@ -132,7 +133,7 @@ class Run:
             run = (
                 _not_run(scenario, self._request.descriptor, failure)
                 if failure
-                else _lived(self._request, scenario, self._services, self._listener)
+                else _lived(self._request, scenario, self._services, self._listener, first=not self._runs)
             )
             found: tuple[Finding, ...] = ()
             folder = self._request.folder / run.folder
@@ -170,7 +171,7 @@ def verify(request: Request, services: Services, listener: Listener, judged: Jud
     """Run every scenario of the request and judge; blocks for minutes. The listeners are those of `Run`.
 
     Raises:
-        ImplementationNotStartedError: Its command could not be run, or ended before it took a record.
+        ImplementationNotStartedError: See `Run.live`.
         DescriptorError: Its template or command line is wrong.
     """
     run = Run(request, services, listener, judged)
@@ -185,7 +186,7 @@ def _not_run(scenario: Scenario, descriptor: Descriptor, failure: str) -> Scenar
     )
 
 
-def _lived(request: Request, scenario: Scenario, services: Services, listener: Listener) -> ScenarioRun:
+def _lived(request: Request, scenario: Scenario, services: Services, listener: Listener, *, first: bool) -> ScenarioRun:
     began = time.monotonic()
     failure, harness_failed = "", False
     descriptor = scenario.adapt(request.descriptor)
@@ -196,6 +197,10 @@ def _lived(request: Request, scenario: Scenario, services: Services, listener: L
         with opened(plan, descriptor, services, folder, partial(_told, listener, scenario)) as world:
             scenario.story(world, request.depth)
     except NoTrafficError as error:
+        failure = str(error)
+    except ImplementationNotStartedError as error:
+        if first:
+            raise
         failure = str(error)
     except DescriptorError:
         raise
