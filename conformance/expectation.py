@@ -25,6 +25,7 @@ class Expectation(BaseModel):
         exit_code: How the run must end.
         passed: Ids of requirements.
         failed: The same, those that are SHOULD among them.
+        undecided: Those that a run may leave inconclusive, or pass: at times it gets too little of what a verdict takes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,6 +36,7 @@ class Expectation(BaseModel):
     exit_code: int
     passed: tuple[str, ...] = Field(alias="pass")
     failed: tuple[str, ...] = Field(alias="fail")
+    undecided: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -56,10 +58,12 @@ class Expectation(BaseModel):
     def differences(self, result: RunResult) -> list[str]:
         """What the run says otherwise, a line each: expected verdicts that are missing, and others than expected."""
         expected = dict.fromkeys(self.passed, Verdict.PASS) | dict.fromkeys(self.failed, Verdict.FAIL)
+        judged = {Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE}
+        allowed = {(name, verdict) for name in self.undecided for verdict in judged - {Verdict.FAIL}}
         seen = {
-            outcome.requirement.id: outcome
+            name: outcome
             for outcome in result.outcomes
-            if outcome.verdict in {Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE}
+            if outcome.verdict in judged and ((name := outcome.requirement.id), outcome.verdict) not in allowed
         }
         lines = [
             f"{name}: expected {expected.get(name, Verdict.NOT_JUDGED)}, was {outcome.verdict}: {outcome.reason}"

@@ -147,6 +147,14 @@ def test_a_difference_either_way_is_told(findings: tuple[Finding, ...], differen
     assert difference in EXPECTED.differences(replace(RESULT, findings=findings))
 
 
+@pytest.mark.parametrize(("verdict", "told"), [(Verdict.PASS, 0), (Verdict.INCONCLUSIVE, 0), (Verdict.FAIL, 1)])
+def test_what_may_be_left_undecided_must_not_fail(verdict: Verdict, told: int) -> None:
+    """A run may have too little of what a verdict takes: it may pass then, or stay inconclusive."""
+    lenient = EXPECTED.model_copy(update={"undecided": ("DEL-3",)})
+    run = replace(RESULT, findings=(*RESULT.findings, finding("DEL-3", verdict)))
+    assert len(lenient.differences(run)) == told
+
+
 def test_an_expected_verdict_that_is_missing_is_told() -> None:
     """What was expected and never judged is a difference, and so is the exit code that follows."""
     silent = replace(RESULT, findings=(), scenarios=())
