@@ -25,7 +25,7 @@ class Expectation(BaseModel):
         exit_code: How the run must end.
         passed: Ids of requirements.
         failed: The same, those that are SHOULD among them.
-        undecided: Those that a run may leave inconclusive, or pass: at times it gets too little of what a verdict takes.
+        undecided: Those that a run may pass or leave inconclusive: at times it gets too little of what a verdict takes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
