@@ -29,6 +29,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Bring in the conformance tests when they are asked for."""
     config.addinivalue_line("markers", "requirement(id): the test judges this requirement of the catalogue")
-    config.addinivalue_line("markers", "xdist_group(name): tests of one group stay with one worker of pytest-xdist")
     if config.getoption("implementation"):
         config.pluginmanager.import_plugin("isolane.conformance.pytest_live")

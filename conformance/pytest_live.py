@@ -91,8 +91,6 @@ def pytest_configure(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: An option is wrong.
     """
-    if config.getoption("numprocesses", None):
-        config.option.dist = "loadgroup"  # what belongs together stays together
     given: dict[str, Any] = getattr(config, "workerinput", {}).get(_SHARED, {})
     stack = config.stash[_STACK] = ExitStack()
     try:
@@ -111,6 +109,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(SUITE)]
         config.option.markexpr = ""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> Any:  # noqa: ANN401 - see below
+    """Let a scenario stay with one worker, and all that measure time with the same one."""
+    from isolane.conformance.pytest_grouping import GroupScheduling  # noqa: PLC0415 - pytest-xdist may not be there
+
+    asked = config.stash[_LIVE].request
+    return GroupScheduling(
+        config,
+        {
+            _id_of(Declared(name, scenario)): sharing.group_of(scenario)
+            for scenario in asked.scenarios
+            for name in scenario.judged(asked.descriptor)
+        },
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -138,13 +152,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             [
                 pytest.param(
                     Declared(name, scenario),
-                    id=f"{scenario.name}-{name}",
-                    marks=[pytest.mark.requirement(name), pytest.mark.xdist_group(sharing.group_of(scenario))],
+                    id=_id_of(Declared(name, scenario)),
+                    marks=pytest.mark.requirement(name),
                 )
                 for scenario in asked.scenarios
                 for name in scenario.judged(asked.descriptor)
             ],
         )
+
+
+def _id_of(declared: Declared) -> str:
+    return f"{declared.scenario.name}-{declared.requirement}"
 
 
 @pytest.fixture(scope="session")
@@ -157,7 +175,10 @@ def live_run(pytestconfig: pytest.Config) -> Iterator[LiveRun]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write the reports; the session ends with the run's exit code, unless pytest itself was stopped."""
+    """Write the reports; the session ends with the run's exit code, unless pytest itself was stopped.
+
+    Where a test failed and no verdict did, something else is wrong: that is not green.
+    """
     live = session.config.stash[_LIVE]
     if live.result is None:
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -169,7 +190,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     result = _excused(session.config, live.result)
     files.write(result, live.request.folder)
-    if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+    failed_otherwise = exitstatus == pytest.ExitCode.TESTS_FAILED and live.result.exit_code is ExitCode.CONFORMS
+    if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not failed_otherwise:
         session.exitstatus = result.exit_code
 
 

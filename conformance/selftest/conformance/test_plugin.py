@@ -70,3 +70,32 @@ def test_an_implementation_that_does_not_start_ends_the_session(folder: pytest.P
     result = run(folder, "--implementation", str(descriptor))
     assert result.ret == ExitCode.WRONG_USAGE
     result.stdout.fnmatch_lines(["*isolane: */own.toml: run.start: cannot start own member 0: */no/such/command*"])
+
+
+STANDS_IN = """
+import os
+from pathlib import Path
+import pytest
+from isolane.conformance import pytest_live
+
+def outcome(run, declared):
+    with Path(os.environ["ASKED"]).open("a") as asked:
+        print(declared.scenario.name, declared.requirement, run.worker, file=asked)
+    pytest.skip("not judged here")
+
+pytest_live.LiveRun.outcome = outcome
+"""
+
+
+def test_with_workers_each_scenario_stays_with_one(
+    folder: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without being told: a scenario is lived once, and nothing but `-n 2` was asked for."""
+    folder.makepyfile(stands_in=STANDS_IN)
+    monkeypatch.setenv("PYTHONPATH", str(folder.path))
+    monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
+    run(folder, "-p", "stands_in", "--implementation", "reference", "-n", "2").assert_outcomes(skipped=8)
+    asked = [line.split() for line in (tmp_path / "asked").read_text().splitlines()]
+    workers = {name: {worker for scenario, _, worker in asked if scenario == name} for name, _, _ in asked}
+    assert workers.keys() == {"isolation", "crash"}
+    assert all(len(each) == 1 for each in workers.values())
