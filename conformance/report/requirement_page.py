@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isolane.conformance.depth import DEPTHS
+from isolane.conformance.examples import EXAMPLES
 from isolane.conformance.requirements import CATALOGUE, Requirement
 from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.conformance.scenarios.model import Scenario
@@ -71,6 +72,10 @@ def _lines(requirement: Requirement) -> Iterator[str]:
     yield from _section(
         "Where", [*map(_where, scenarios)] or ["No scenario judges it yet: it is reported as not judged."]
     )
+    if example := EXAMPLES.get(requirement.id):
+        about = "Seconds, and what happened; `a/0@3` is the record at offset 3 of partition 0 of tenant a's topic."
+        yield from _section("A history that passes", [about, "", "```text", *example.passes, "```"])
+        yield from _section("A history that fails", ["```text", *example.fails, "```"])
     bad = {name: known for name, known in KNOWN_BAD.items() if requirement.id in known.fails}
     if bad:
         yield from _section("Known bad", [f"* `{name}`: {known.sentence}" for name, known in bad.items()])
