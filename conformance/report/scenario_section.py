@@ -196,9 +196,9 @@ def _partitions(history: History, view: View) -> dict[str, tuple[Curve, ...]]:
     worst = sorted(lines, key=lambda place: -_behind(*lines[place]))[:MOST_PARTITIONS]
     return {
         f"{history.topic(topic).removesuffix(f'-{history.meta.run}')}/{partition}": (
-            Curve("produced", plots.OFFERED, lines[topic, partition][0]),
-            Curve("accepted or put aside", plots.HEALTHY, lines[topic, partition][1]),
-            Curve("committed past", plots.SICK[0], lines[topic, partition][2]),
+            Curve("produced", plots.OFFERED, lines[topic, partition][0].thinned()),
+            Curve("accepted or put aside", plots.HEALTHY, lines[topic, partition][1].thinned()),
+            Curve("committed past", plots.SICK[0], lines[topic, partition][2].thinned()),
         )
         for topic, partition in sorted(worst, key=lambda place: -_behind(*lines[place]))
     }

@@ -25,6 +25,16 @@ class Series:
     times: tuple[float, ...]
     values: tuple[float | None, ...]
 
+    def thinned(self) -> Series:
+        """Return what draws the same lines with fewer points: nothing within a stretch of one value is kept."""
+        last = len(self.values) - 1
+        kept = [
+            number
+            for number, value in enumerate(self.values)
+            if number in {0, last} or not (self.values[number - 1] == value == self.values[number + 1])
+        ]
+        return Series(tuple(self.times[number] for number in kept), tuple(self.values[number] for number in kept))
+
 
 @dataclass(frozen=True, slots=True)
 class Shade:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from isolane.conformance.report import series
 from isolane.conformance.report.series import Series, Shade, View
@@ -134,3 +137,23 @@ def test_progress_counts_records_of_a_partition(tmp_path: Path) -> None:
     assert [at(produced, moment) for moment in moments] == [0, 4, 4, 4]
     assert [at(finished, moment) for moment in moments] == [0, 0, 3, 3]
     assert [at(committed, moment) for moment in moments] == [None, None, None, 2]
+
+
+@given(st.lists(st.sampled_from([None, 0.0, 1.0, 2.0]), max_size=12))
+def test_a_thinned_series_draws_the_same_lines(values: list[float | None]) -> None:
+    """Each segment of a line, and each gap in it, is there still; a stretch of one value is one segment."""
+    line = Series(tuple(map(float, range(len(values)))), tuple(values))
+    thin = line.thinned()
+    assert list(zip(thin.times, thin.values, strict=True)) == [
+        (at, value)
+        for at, value in zip(line.times, line.values, strict=True)
+        if at in {0, len(values) - 1} or {values[int(at) - 1], values[int(at) + 1]} != {value}
+    ]
+    for (before, left), (after, right) in pairwise(zip(thin.times, thin.values, strict=True)):
+        assert all(value == left == right for value in values[int(before) + 1 : int(after)])
+
+
+def test_a_stretch_of_one_value_needs_two_points() -> None:
+    """However long it is."""
+    line = Series(tuple(map(float, range(600))), (*[0.0] * 300, *[7.0] * 300))
+    assert line.thinned() == Series((0.0, 299.0, 300.0, 599.0), (0.0, 0.0, 7.0, 7.0))
