@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[2]
 _TESTS = ROOT / "conformance" / "selftest" / "reference"
@@ -134,9 +134,7 @@ def _tests_pass(mutant: Mutant) -> int:
     """Run a mutant's tests in this process, which is theirs alone; pytest's exit code."""
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, PATIENCE)
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
+    sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for the rest of this process' short life
     for name in [name for name in sys.modules if name.startswith(("isolane.", "conformance."))]:
         del sys.modules[name]  # they, and tests, which pytest names by their folder, hold the module as it is
     sys.meta_path.insert(0, _Instead(mutant))
@@ -146,10 +144,20 @@ def _tests_pass(mutant: Mutant) -> int:
         derandomize=True,
         database=None,
         deadline=None,
+        phases=(Phase.explicit, Phase.generate),  # that there is a failure is all that is asked
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),  # a busy machine would pass for tests that notice
     )
     settings.load_profile("mutants")
-    return int(pytest.main([*_OPTIONS, *(str(_TESTS / name) for name in PURE[mutant.module])]))
+    return int(pytest.main([*_OPTIONS, *(str(_TESTS / name) for name in PURE[mutant.module])], plugins=[_Order()]))
+
+
+class _Order:
+    """Puts state machines last, which take longest: most mutants are noticed before."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: item.name == "runTest")
 
 
 class _Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):

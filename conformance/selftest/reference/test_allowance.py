@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -48,6 +49,24 @@ def test_partition_admits_exactly_its_bound() -> None:
     assert allowance.room([1]) == 0
     bytes_only = Allowance(100, 3)
     assert bytes_only.room([1, 2, 1]) == 2
+
+
+@pytest.mark.parametrize(("records", "size"), [(2, 5), (1, 6)], ids=["records", "bytes"])
+def test_partition_does_not_release_more_than_it_admitted(records: int, size: int) -> None:
+    """Somebody has counted wrongly: that is not hidden, not by one."""
+    allowance = Allowance(8, 10)
+    allowance.admit([5])
+    with pytest.raises(AssertionError, match=r"more .* were released than admitted"):
+        allowance.release(records, size)
+
+
+def test_process_does_not_release_more_than_it_holds() -> None:
+    """Nor a tenant's byte that another tenant holds."""
+    budget = Budget(100, lambda _: False)
+    budget.hold("a", 5)
+    budget.hold("b", 5)
+    with pytest.raises(AssertionError, match="more bytes were released than held"):
+        budget.hold("a", -6)
 
 
 class InFlight(RuleBasedStateMachine):

@@ -37,6 +37,8 @@ def judged(body: bytes, *ids: str) -> Reply:
     [
         (200, RETRYABLE, RETRYABLE),
         (204, RETRYABLE, RETRYABLE),
+        (299, RETRYABLE, RETRYABLE),
+        (300, ENVIRONMENT, ENVIRONMENT),
         (302, ENVIRONMENT, ENVIRONMENT),
         (400, TOO_LARGE, CONDEMNED),
         (401, ENVIRONMENT, ENVIRONMENT),
@@ -48,6 +50,7 @@ def judged(body: bytes, *ids: str) -> Reply:
         (413, TOO_LARGE, CONDEMNED),
         (425, RETRYABLE, RETRYABLE),
         (429, RETRYABLE, RETRYABLE),
+        (499, ENVIRONMENT, ENVIRONMENT),
         (500, RETRYABLE, RETRYABLE),
         (503, RETRYABLE, RETRYABLE),
     ],
@@ -62,8 +65,11 @@ def test_status_of_a_request_decides_for_all_its_documents(status: int, together
 @pytest.mark.parametrize(
     ("status", "kind", "outcome"),
     [
+        (199, None, RETRYABLE),
         (200, None, ACCEPTED),
         (201, None, ACCEPTED),
+        (299, None, ACCEPTED),
+        (300, "whatever", ENVIRONMENT),
         (409, "version_conflict_engine_exception", ACCEPTED),
         (400, "document_parsing_exception", CONDEMNED),
         (413, "too_large", CONDEMNED),
@@ -76,6 +82,7 @@ def test_status_of_a_request_decides_for_all_its_documents(status: int, together
         (408, "timeout", RETRYABLE),
         (425, "too_early", RETRYABLE),
         (429, "es_rejected_execution_exception", RETRYABLE),
+        (499, "whatever", ENVIRONMENT),
         (500, "whatever", RETRYABLE),
         (503, "unavailable_shards_exception", RETRYABLE),
         (0, None, RETRYABLE),
@@ -103,6 +110,12 @@ def test_reason_of_a_refused_request_is_kept() -> None:
     body = orjson.dumps({"error": {"type": "circuit_breaking_exception", "reason": "too much"}, "status": 429})
     assert judge(429, {}, body, ["a"]).reason == "status 429: circuit_breaking_exception: too much"
     assert judge(502, {}, b"<html>Bad gateway</html>", ["a"]).reason == "status 502"
+
+
+def test_reason_of_a_refused_request_is_a_few_lines_at_most() -> None:
+    """Type and reason are cut after three hundred characters each: a cluster may quote the document."""
+    body = orjson.dumps({"error": {"type": "parse", "reason": "x" * 301}, "status": 400})
+    assert judge(400, {}, body, ["a"]).reason == f"status 400: parse: {'x' * 300}"
 
 
 @pytest.mark.parametrize(
