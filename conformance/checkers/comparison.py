@@ -227,9 +227,9 @@ def figures(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
     gap = max(comparisons, key=lambda each: each.fault.gap.seconds)
     seconds = min(rate.fault.window.seconds, rate.control.window.seconds)
     return {
-        "control rate": Figure(sum(each.control.rate for each in comparisons), "records/s"),
-        "rate": Figure(sum(each.fault.rate for each in comparisons), "records/s"),
-        "retention": Figure(min(each.retention for each in comparisons), "of what was offered"),
+        "control rate": Figure(sum(each.control.rate for each in comparisons), "records/s over the whole phase"),
+        "rate": Figure(sum(each.fault.rate for each in comparisons), "records/s over the whole phase"),
+        "retention": Figure(min(each.retention for each in comparisons), "of what was offered over the whole phase"),
         f"worst {seconds:.3g} s window / control's": Figure(rate.ratio, "", f"≥ {rate.rate_bound:.3g}"),
         "control p99 delay": Figure(delay.control.p99, "s"),
         "p99 delay": Figure(delay.fault.p99, "s", f"≤ {delay.delay_bound:.2f}"),
@@ -306,9 +306,17 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
 def _broken(comparisons: Sequence[Comparison]) -> tuple[Comparison, list[str]]:
     """Return the flow that fared worst, and what broke a bound, in words."""
     worst = max(comparisons, key=lambda each: (len(each.breaches()), each.fault.p99, -each.ratio))
+    return worst, [*(breach.how for breach in worst.breaches()), *_unfair(comparisons)]
+
+
+def _unfair(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return what is unequal among the flows, in words; where nobody got anything there is nothing to be fair with."""
     fairness = _fairness(comparisons)
-    unfair = [f"Jain's index over all of them was {fairness:.2f}"] if fairness < FAIRNESS else []
-    return worst, [*(breach.how for breach in worst.breaches()), *unfair]
+    if fairness >= FAIRNESS:
+        return []
+    if not fairness:
+        return ["nothing of any of them was accepted in the phase"]
+    return [f"Jain's index over all of them was {fairness:.2f}"]
 
 
 def _fairness(comparisons: Sequence[Comparison]) -> float:

@@ -79,6 +79,23 @@ def test_a_healthy_tenant_that_waits_for_the_sick_one_is_a_violation(tmp_path: P
     assert "tenant h1" in finding.story[0]
 
 
+def test_where_nobody_got_anything_fairness_is_not_the_word(tmp_path: Path) -> None:
+    """That nothing was accepted is said; an index of 0 would tell nobody."""
+    made = isolated(healthy=2)
+    for tenant in ("h0", "h1"):
+        shift(made, tenant, 109.9, 120, 125)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert "nothing of any of them was accepted in the phase" in finding.summary
+    assert "Jain" not in finding.summary
+
+
+def test_figures_of_the_whole_phase_say_so(tmp_path: Path) -> None:
+    """Beside those of the worst window, which say how long it is."""
+    figures = judged(isolated(), tmp_path).figures
+    assert all("over the whole phase" in str(figures[name]) for name in ("control rate", "rate", "retention"))
+
+
 def test_a_stall_just_below_two_seconds_still_breaks_the_rate(tmp_path: Path) -> None:
     """The bounds do not depend on one another."""
     made = isolated()
