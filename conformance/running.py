@@ -17,6 +17,7 @@ from isolane.conformance.history_values import Meta
 from isolane.conformance.opening import Services
 from isolane.conformance.report import files, repeats, run_page, table
 from isolane.conformance.report.events import EventStream
+from isolane.conformance.report.printing import printer
 from isolane.conformance.result import RunResult
 from isolane.conformance.ticker import Ticker
 from isolane.conformance.verdict import ExitCode
@@ -51,7 +52,7 @@ def carry_out(asked: Request, choice: services.ServiceChoice, options: Options) 
         FixtureError, HarnessError: A service, or the build of the implementation, failed.
         ImplementationNotStartedError, DescriptorError: The implementation cannot be run.
     """
-    console = Console()
+    console = printer()
     results = []
     with EventStream(options.events) as events, Ticker(asked.descriptor.name) as ticker:
         ready = engine.built(asked, ticker.say)

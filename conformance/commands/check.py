@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 
 from isolane.conformance.arguments import RUN
 from isolane.conformance.report import table
+from isolane.conformance.report.printing import printer
 from isolane.conformance.stored import StoredRun
 
 
@@ -20,5 +20,5 @@ def command(context: click.Context, run: StoredRun) -> None:
     code is that of the verdict.
     """
     result = run.judged()
-    table.show(result, Console())
+    table.show(result, printer())
     context.exit(result.exit_code)

@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from isolane.conformance import demo, services
 from isolane.conformance.report import demo_page, page
 from isolane.conformance.report.demo_account import accounts
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RUNS, RequestError, request
 from isolane.conformance.ticker import Ticker
 
@@ -47,7 +47,7 @@ def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> 
         ),
     }
     page.write(demo_page.page(told, lived[-1].result, commands), asked.folder / PAGE)
-    console = Console()
+    console = printer()
     for account in told:
         for line in (*account.sentences, *(f"Take with care: {warning}" for warning in account.warnings)):
             console.print(line, soft_wrap=True, highlight=False, markup=False)

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from isolane.conformance import doctor, engine, services
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RequestError, request
 from isolane.conformance.ticker import Ticker
 from isolane.conformance.verdict import ExitCode
@@ -28,7 +29,7 @@ def command(*, implementation: str, choices: tuple[str, ...], out: Path | None) 
         asked = request(implementation, out=out)
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
-    console = Console()
+    console = printer()
     code = ExitCode.CONFORMS
     with Ticker(asked.descriptor.name) as ticker:
         asked = engine.built(asked, ticker.say)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from isolane.conformance.report import requirement_page
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requirements import CATALOGUE, Requirement, UnknownRequirementError, requirement
 from isolane.conformance.scenarios.catalogue import judging
 from isolane.conformance.scenarios.model import Scenario
@@ -31,7 +32,7 @@ def command(identifier: str | None, pages: Path | None) -> None:
     except UnknownRequirementError as error:
         raise click.UsageError(str(error)) from error
     scenarios = [f"{each.name} ({_when(each)}): {each.title}" for each in judging((found.id,))]
-    Console(highlight=False).print(_page(found, scenarios))
+    printer(highlight=False).print(_page(found, scenarios))
 
 
 def _when(scenario: Scenario) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from isolane.conformance.report.printing import printer
 from isolane.fixtures.implementations import descriptor
 
 
@@ -20,6 +20,6 @@ def command() -> None:
         claims = ", ".join(feature for feature, claimed in known.features.items() if claimed)
         version = known.implementation.version or " ".join(known.implementation.version_command or ())
         table.add_row(name, version, known.implementation.language or "", claims)
-    console = Console()
+    console = printer()
     console.print(table)
     console.print("\nYour own: [bold]isolane verify PATH[/bold] of a descriptor file.", highlight=False)

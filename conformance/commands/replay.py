@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from isolane.conformance import services
 from isolane.conformance.arguments import RUN
 from isolane.conformance.report import differing
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RUNS, RequestError, request
 from isolane.conformance.running import Options, carry_out
 from isolane.conformance.stored import StoredRun
@@ -43,7 +43,7 @@ def command(*, run: StoredRun, choices: tuple[str, ...], out: Path | None, keep:
         raise click.UsageError(str(error)) from error
     (now,) = carry_out(asked, choice, Options(keep=keep))
     before = then if then.findings else run.judged()
-    console = Console(highlight=False)
+    console = printer(highlight=False)
     for line in differing.lines(before, now):
         console.print(line, soft_wrap=True, markup=False)
     return now.exit_code

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RUNS
 from isolane.conformance.simulation import exploration, targets
 from isolane.conformance.simulation.reduction import reduced
@@ -32,7 +33,7 @@ def command(*, schedules: int, seed: int | None, target: str, replay: Path | Non
     is made as small as it will go, told as a story, and written to a file for --replay.
     Exit codes: 0 no schedule failed, 1 one did, 2 there was no load or no fault, 4 wrong usage.
     """
-    console = Console()
+    console = printer()
     try:
         again = None if replay is None else Replay.read(replay)
         targets.load(target if again is None else again.target)

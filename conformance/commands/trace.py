@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 
 from isolane.conformance.arguments import RUN
 from isolane.conformance.report import telling
+from isolane.conformance.report.printing import printer
 from isolane.conformance.stored import NoSuchRecordError, StoredRun
 
 
@@ -22,4 +22,4 @@ def command(*, run: StoredRun, record: str) -> None:
         history, found = run.find(record)
     except NoSuchRecordError as error:
         raise click.UsageError(str(error)) from error
-    Console(highlight=False).print(telling.trace(run, history, found), soft_wrap=True)
+    printer(highlight=False).print(telling.trace(run, history, found), soft_wrap=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 
 from isolane.conformance.arguments import RUN
 from isolane.conformance.report import telling
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requirements import UnknownRequirementError, requirement
 from isolane.conformance.result import RunResult
 from isolane.conformance.stored import StoredRun
@@ -26,7 +26,7 @@ def command(*, run: StoredRun, identifier: str | None) -> None:
     """
     result = run.result if run.result.findings else run.judged()
     outcomes = result.with_verdict(Verdict.FAIL) if identifier is None else (_asked(result, identifier),)
-    console = Console(highlight=False)
+    console = printer(highlight=False)
     if outcomes:
         console.print(telling.why(run, result, outcomes), soft_wrap=True)
         return

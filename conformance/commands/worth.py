@@ -10,6 +10,7 @@ from rich.console import Console
 
 from isolane.conformance import demo, services
 from isolane.conformance.report import worth_table
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RUNS, RequestError, request
 from isolane.conformance.ticker import Ticker
 from isolane.conformance.worth import SCENARIO
@@ -45,7 +46,7 @@ def command(*, seed: int | None, choices: tuple[str, ...], out: Path | None) -> 
     table = worth_table.table(lived)
     with (asked.folder / TABLE).open("w") as file:
         Console(file=file, width=WIDTH).print(table)
-    console = Console()
+    console = printer()
     Console(width=WIDTH).print(table, soft_wrap=True)
     console.print(worth_table.LEGEND, highlight=False)
     console.print(f"Run it again: isolane worth --seed {asked.seed}", highlight=False)

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from isolane.conformance.report import table
+from isolane.conformance.report.printing import printer
 from isolane.conformance.result import RunResult
 from isolane.conformance.selftest.conformance.results import DOUBTED, FAILED, STARVED, STORY, result
 
@@ -29,6 +30,18 @@ def test_a_violation_opens_with_its_story_and_the_command_that_shows_it_again() 
     story = text.index(STORY[1])
     assert story < text.index("reproduce: isolane verify reference --depth smoke --seed 7 --only ISO-1")
     assert story < text.index("Requirement")
+
+
+@pytest.mark.parametrize(("columns", "width"), [(None, 120), ("77", 77)])
+def test_where_there_is_no_terminal_it_is_wide_enough(
+    columns: str | None, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Piped into a file, or a CI's log, the table has room for sentences; who knows better says so."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert printer().width == width
 
 
 def test_every_judged_requirement_has_its_verdict_scenario_and_figures() -> None:
