@@ -48,6 +48,9 @@ BLOCKED = Script(item_rules=(ItemRule(status=403, pattern="isotok[0-9a-f]{4}0000
 STALLED = Script(item_rules=(ItemRule(status=503, pattern="isotok[0-9a-f]{8}0000"),))
 """ISO-9: the items of a tenant's first partition are refused."""
 
+RETURNING = Script(latency=0.1)
+"""What each cluster does when all are back: requests that come together are seen to."""
+
 
 def shape(descriptor: Descriptor) -> Shape:
     """A tenant for each kind of trouble, the one with several topics first where there can be any; three healthy."""
@@ -159,8 +162,10 @@ def _fail_all(world: World) -> None:
         world.inject(tenant, "all", Script(status=503))
     world.run_for(OUTAGE)
     for tenant in tenants:
-        world.heal(tenant, "all")
+        world.heal(tenant, "all", RETURNING)
     _recover(world, "all", *tenants)
+    for tenant in tenants:
+        world.behave(tenant)
 
 
 SCENARIO = Scenario(
