@@ -32,7 +32,7 @@ _OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir=
 
 PURE = {
     "offsets": ("test_offsets.py",),
-    "limiter": ("test_limiter.py", "test_dispatcher.py"),
+    "limiter": ("test_limiter.py", "test_dispatcher.py", "test_dispatcher_sight.py"),
     "allowance": ("test_allowance.py",),
     "outcome": ("test_outcome.py",),
 }
