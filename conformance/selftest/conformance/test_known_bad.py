@@ -31,11 +31,14 @@ NAMES = list(CATALOGUE)
 OF_PROCESSES = {"TEN-5", "LIF-2", "LIF-4", "OPS-1", "OPS-2", "OPS-3"}
 """Requirements on what a process needs, does or says: no record need suffer when they are broken."""
 
+UNPROVED = {"LIF-4", "OPS-2", "OPS-3"}
+"""Requirements that rest on the tests of their checkers alone."""
+
 COVERED = {
     each.id
-    for profile in ("delivery", "isolation", "memory")
+    for profile in ("delivery", "isolation", "memory", "membership", "operation")
     for each in REQUIREMENTS.of_profile(profile)
-    if not each.id.startswith("ISO")
+    if not each.id.startswith("ISO") and each.id not in UNPROVED
 }
 
 
@@ -66,7 +69,7 @@ def test_each_finds_what_it_changes() -> None:
 
 
 def test_there_is_one_for_each_must_that_is_judged() -> None:
-    """No requirement on delivery, limiters or memory that a scenario judges is without one that fails it."""
+    """No requirement that a scenario judges, but those on isolation and a few, is without one that fails it."""
     judged = {each for scenario in SCENARIOS for each in scenario.judges} & COVERED
     failed = {each for known in CATALOGUE.values() for each in known.fails}
     assert judged - failed == set()
