@@ -225,7 +225,7 @@ def _marked(
 SCENARIO = Scenario(
     name="memory",
     title="dead clusters and a backlog without end; large records; refused ones; a stuck head",
-    judges=("MEM-1", "MEM-2", "MEM-3", "MEM-4", "MEM-5", "MEM-6", "MEM-7", "MEM-8", "DEL-1", "OFF-1"),
+    judges=("MEM-1", "MEM-2", "MEM-3", "MEM-4", "MEM-5", "MEM-6", "MEM-7", "MEM-8", "DEL-1", "OFF-1", "TEN-2"),
     shape=shape,
     story=story,
     depths=("standard",),
