@@ -7,6 +7,7 @@ waited is sent at the same moment, too (FB-21).
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -16,6 +17,7 @@ from isolane.conformance.checkers.failure import failure
 from isolane.conformance.checkers.faults import KINDS, FaultKind
 from isolane.conformance.checkers.recovery import HEAL
 from isolane.conformance.history import History
+from isolane.conformance.history_ledger import is_accepted
 from isolane.conformance.history_values import Phase, Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
@@ -45,7 +47,7 @@ def _judge(history: History, phase: Phase, heal: Phase, kind: FaultKind) -> Find
         firsts = _first_requests(history, heal, sick)
     except CannotJudgeError as reason:
         return comparison.doubted(history, kind.requirement, phase.name, reason)
-    before, after = _most_open(history, history.began, phase.began), _most_open(history, heal.began, heal.ended)
+    before, after = _most_open(history, history.began, phase.began), _most_at_once(history, heal)
     allowed = {tenant: max(FEW, CROWD * before[tenant]) for tenant in sick}
     crowded = max(sick, key=lambda tenant: after[tenant] / allowed[tenant])
     left = [record for tenant in sorted(sick) for record in _left(history, heal, tenant)]
@@ -91,6 +93,29 @@ def _most_open(history: History, began: float, ended: float) -> Counter[str]:
     for attempt in history.attempts:
         if began <= attempt.arrived < ended:
             most[attempt.tenant] = max(most[attempt.tenant], attempt.concurrent)
+    return most
+
+
+def _most_at_once(history: History, heal: Phase) -> Counter[str]:
+    """Return the most requests that were open at each cluster after the heal, and had not become so many one by one.
+
+    One more with each answer that accepts something is how a limiter finds back (LIM-2).
+    """
+    accepted: dict[str, list[float]] = {}
+    for attempt in history.attempts:
+        if (
+            attempt.answered is not None
+            and attempt.answered >= heal.began
+            and any(is_accepted(status) for _, status in attempt.items())
+        ):
+            accepted.setdefault(attempt.tenant, []).append(attempt.answered)
+    answers = {tenant: sorted(times) for tenant, times in accepted.items()}
+    most: Counter[str] = Counter()
+    for attempt in history.attempts:
+        if heal.began <= attempt.arrived < heal.ended:
+            grown = 1 + bisect_right(answers.get(attempt.tenant, ()), attempt.arrived)
+            at_once = attempt.concurrent if attempt.concurrent > grown else 1
+            most[attempt.tenant] = max(most[attempt.tenant], at_once)
     return most
 
 

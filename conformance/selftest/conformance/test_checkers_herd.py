@@ -73,6 +73,17 @@ def test_a_herd_is_more_than_the_cluster_was_used_to(tmp_path: Path, usual: int,
         assert "h0's cluster was met by 10 requests at once (no fault: 1)" in finding.summary
 
 
+@pytest.mark.parametrize(("answers", "verdict"), [(8, Verdict.FAIL), (9, Verdict.PASS)])
+def test_requests_that_become_more_one_by_one_are_no_herd(tmp_path: Path, answers: int, verdict: Verdict) -> None:
+    """One more with each success is how a limiter finds back; ten at once after eight of them is more than that."""
+    made = healed()
+    for number in range(answers - 1):  # one was accepted by then
+        made.deliver("h0", 122 + number / 10)
+    made.attempt("h0", [made.produce("h0", 123)], 124)
+    made.attempts[-3]["open"] = 10
+    assert judged(made, tmp_path).verdict is verdict
+
+
 def test_an_outage_that_spared_a_cluster_is_none(tmp_path: Path) -> None:
     """Each must have refused something."""
     made = healed()
