@@ -8,7 +8,7 @@ the scenario was. Verdicts are functions of it, so a stored run can be judged ag
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,6 +58,9 @@ from isolane.conformance.history_values import (
 )
 
 T = TypeVar("T")
+
+GROUP_SEEN = 1.0
+"""Seconds within which a change of the consumer group is seen."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +224,10 @@ class History:
             return record.sent
         return self._letters.finished_at(record.record, record.place, record.items, self.accepted)
 
+    def interrupted(self, began: float, ended: float) -> bool:
+        """Return whether members or topics changed between two moments."""
+        return bisect_left(self._interruptions, began) < bisect_right(self._interruptions, ended)
+
     @cached_property
     def vagueness(self) -> float:
         """By how many seconds something may have been accepted later than is said: 0 where clusters are scripted.
@@ -273,6 +280,16 @@ class History:
             place: ([at for at, _ in seen], list(accumulate((offset for _, offset in seen), max)))
             for place, seen in self.advances.items()
         }
+
+    @cached_property
+    def _interruptions(self) -> Sequence[float]:
+        """When members or topics changed, sorted; what is seen in the group alone may have happened a little earlier.
+
+        A member that gets no processor time for longer than its session is expelled, and comes back, without a process
+        having ended.
+        """
+        changes = [event.at for event in self.events if event.kind in {"process", "topic"}]
+        return sorted([*changes, *(state.at - GROUP_SEEN for state in self.groups[1:])])
 
     @cached_property
     def _by_key(self) -> dict[int, Produced]:

@@ -19,9 +19,6 @@ from isolane.conformance.history_values import Fault, Produced
 from isolane.conformance.tokens import ITEM_BITS
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
-GROUP_SEEN = 1.0
-"""Seconds within which a change of the consumer group is seen."""
-
 
 @dataclass(frozen=True, slots=True)
 class Judge:
@@ -112,13 +109,7 @@ def committed_past(history: History, suspects: Sequence[Produced]) -> list[Produ
 
 
 def interrupted(history: History, accepted: float, sent: float) -> bool:
-    """Whether members or topics changed, so that what was accepted then and not yet committed is rightly sent again.
-
-    A member that gets no processor time for longer than its session is expelled, and comes back, without a process
-    having ended: that is seen in the group alone, a little later.
-    """
+    """Whether members or topics changed, so that what was accepted then and not yet committed is rightly sent again."""
     timeout = history.meta.bounds.get("session_timeout")
     settling = 2 * timeout if isinstance(timeout, (int, float)) else 0.0
-    changes = [event.at for event in history.events if event.kind in {"process", "topic"}]
-    changes += [state.at - GROUP_SEEN for state in history.groups[1:]]
-    return any(accepted - settling <= at <= sent for at in changes)
+    return history.interrupted(accepted - settling, sent)
