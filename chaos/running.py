@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from rich.console import Console
-
 from isolane.chaos.performing import FILE, scenario
 from isolane.chaos.shrinking import Confirmation, shrunk
 from isolane.chaos.stage import Place, set_up
@@ -23,6 +21,7 @@ from isolane.conformance.depth import Depth
 from isolane.conformance.engine import Request, Run
 from isolane.conformance.history_files import META
 from isolane.conformance.report import files, table
+from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RUNS, made_folder
 from isolane.conformance.result import CHAOS, RunResult
 from isolane.conformance.ticker import Ticker
@@ -177,7 +176,7 @@ def _broken(result: RunResult) -> list[str]:
 
 
 def _show(what: Asked, result: RunResult) -> None:
-    console = Console(highlight=False)
+    console = printer(highlight=False)
     table.show(result, console)
     histories = (what.folder / run.folder for run in result.scenarios)
     lines = list(tallied(folder for folder in histories if (folder / META).exists()).lines())
