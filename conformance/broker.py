@@ -95,11 +95,11 @@ class Broker:
             except TopicAlreadyExistsError:
                 return
             except KafkaError as error:
-                if isinstance(error, InvalidReplicationFactorError) and time.monotonic() < deadline:
-                    time.sleep(FENCED_LOOK)
-                    continue
-                raise HarnessError(f"Kafka does not create the topics {', '.join(topics)}: {error}") from error
-            return
+                if not isinstance(error, InvalidReplicationFactorError) or time.monotonic() >= deadline:
+                    raise HarnessError(f"Kafka does not create the topics {', '.join(topics)}: {error}") from error
+            else:
+                return
+            time.sleep(FENCED_LOOK)
 
     def add_partitions(self, topic: str, total: int) -> None:
         """Give a topic more partitions, `total` in all; returns when all of them have a leader."""

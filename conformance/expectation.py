@@ -58,13 +58,14 @@ class Expectation(BaseModel):
     def differences(self, result: RunResult) -> list[str]:
         """What the run says otherwise, a line each: expected verdicts that are missing, and others than expected."""
         expected = dict.fromkeys(self.passed, Verdict.PASS) | dict.fromkeys(self.failed, Verdict.FAIL)
-        judged = {Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE}
-        allowed = {(name, verdict) for name in self.undecided for verdict in judged - {Verdict.FAIL}}
         seen = {
-            name: outcome
+            outcome.requirement.id: outcome
             for outcome in result.outcomes
-            if outcome.verdict in judged and ((name := outcome.requirement.id), outcome.verdict) not in allowed
+            if outcome.verdict in {Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE}
         }
+        for name in self.undecided:
+            if name in seen and seen[name].verdict is not Verdict.FAIL:
+                expected[name] = seen[name].verdict
         lines = [
             f"{name}: expected {expected.get(name, Verdict.NOT_JUDGED)}, was {outcome.verdict}: {outcome.reason}"
             for name, outcome in seen.items()

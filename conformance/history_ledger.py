@@ -67,6 +67,10 @@ class Attempt:
             else:
                 yield token, statuses
 
+    def accepts(self) -> bool:
+        """Return whether the answer says of any item that it was accepted."""
+        return any(is_accepted(status) for _, status in self.items())
+
     def carries(self, record: int) -> bool:
         """Return whether any item belongs to the record with this key."""
         return record.to_bytes(10) in self.packed and any(

@@ -101,24 +101,22 @@ class Members:
 
     def kill(self, number: int = 0) -> None:
         """End one member with SIGKILL, its children too; one that has just ended by itself is told as that."""
-        self.ended()
-        process = self._running.pop(number, None)
+        process = self._alive(number)
         if process is not None:
+            del self._running[number]
             process.kill()
             self._tell("killed", number, process)
 
     def freeze(self, number: int = 0) -> None:
         """Let one member do nothing, its children neither, until it is thawed; one that has ended is told as that."""
-        self.ended()
-        process = self._running.get(number)
+        process = self._alive(number)
         if process is not None:
             process.freeze()
             self._tell("frozen", number, process)
 
     def thaw(self, number: int = 0) -> None:
         """Let a frozen member go on; one that has ended is told as that."""
-        self.ended()
-        process = self._running.get(number)
+        process = self._alive(number)
         if process is not None:
             process.thaw()
             self._tell("thawed", number, process)
@@ -128,10 +126,10 @@ class Members:
 
         One that has ended by itself is told as that, and has none here.
         """
-        self.ended()
-        process = self._running.pop(number, None)
+        process = self._alive(number)
         if process is None:
             return None
+        del self._running[number]
         self._tell("terminated", number, process, kind="signal")
         code = process.stop(self._descriptor.timing.stop_grace)
         self._tell("stopped", number, process)
@@ -153,6 +151,11 @@ class Members:
         for number in gone:
             self._tell("exited", number, self._running.pop(number))
         return gone
+
+    def _alive(self, number: int) -> Process | None:
+        """Return the process of a member that runs; those that have ended by themselves are told first."""
+        self.ended()
+        return self._running.get(number)
 
     def last_words(self, number: int) -> str:
         """The last lines of a member's output."""

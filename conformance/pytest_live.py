@@ -116,15 +116,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Any:  # noqa: ANN401 -
     """Let a scenario stay with one worker, and all that measure time with the same one."""
     from isolane.conformance.pytest_grouping import GroupScheduling  # noqa: PLC0415 - pytest-xdist may not be there
 
-    asked = config.stash[_LIVE].request
-    return GroupScheduling(
-        config,
-        {
-            _id_of(Declared(name, scenario)): sharing.group_of(scenario)
-            for scenario in asked.scenarios
-            for name in scenario.judged(asked.descriptor)
-        },
-    )
+    groups = {_id_of(each): sharing.group_of(each.scenario) for each in _declared(config)}
+    return GroupScheduling(config, groups)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -146,19 +139,20 @@ def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - see above
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a test for each requirement of each scenario, in the order in which scenarios are run."""
     if "declared" in metafunc.fixturenames:
-        asked = metafunc.config.stash[_LIVE].request
         metafunc.parametrize(
             "declared",
             [
-                pytest.param(
-                    Declared(name, scenario),
-                    id=_id_of(Declared(name, scenario)),
-                    marks=pytest.mark.requirement(name),
-                )
-                for scenario in asked.scenarios
-                for name in scenario.judged(asked.descriptor)
+                pytest.param(each, id=_id_of(each), marks=pytest.mark.requirement(each.requirement))
+                for each in _declared(metafunc.config)
             ],
         )
+
+
+def _declared(config: pytest.Config) -> Iterator[Declared]:
+    asked = config.stash[_LIVE].request
+    for scenario in asked.scenarios:
+        for name in scenario.judged(asked.descriptor):
+            yield Declared(name, scenario)
 
 
 def _id_of(declared: Declared) -> str:

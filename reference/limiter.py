@@ -120,8 +120,12 @@ class _Tenant:
         self.renewed_at = _NEVER
 
     @property
+    def ailing(self) -> bool:
+        return self.last_was_bad or self.overdue > 0
+
+    @property
     def at_risk(self) -> bool:
-        return not self.proven or self.last_was_bad or self.overdue > 0
+        return not self.proven or self.ailing
 
 
 class Dispatcher:
@@ -248,8 +252,7 @@ class Dispatcher:
     def hopeful(self, lane: Lane, now: float) -> bool:
         """Whether an attempt for `lane` is open, and its cluster neither failed last nor has one open that is slow."""
         self._find_overdue(now)
-        tenant = self._tenant(lane.tenant)
-        return bool(self.under_way(lane)) and not (tenant.last_was_bad or tenant.overdue)
+        return bool(self.under_way(lane)) and not self._tenant(lane.tenant).ailing
 
     def cap(self, tenant: str) -> int:
         """Return how many slots `tenant` may be granted now."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
-from isolane.conformance.history_ledger import Attempt, is_accepted
+from isolane.conformance.history_ledger import Attempt
 from isolane.conformance.history_values import Fault, Produced
 from isolane.conformance.tokens import ITEM_BITS, Token
 from isolane.conformance.verdict import Figure, Finding
@@ -69,7 +69,7 @@ def _by_item(history: History, fault: Fault) -> _Refusals:
     for attempt in cases.attempts(history, fault):
         own = {token for token, status in attempt.items() if status == 400 and token is not None}
         found.requests += bool(own)
-        if own and any(is_accepted(status) for _, status in attempt.items()):
+        if own and attempt.accepts():
             found.mixed += 1
             found.alone += len(own)
             found.culprits |= own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from isolane.conformance.checkers.rates import quantile
@@ -34,8 +34,6 @@ _LIMITS = {
     "cluster_lag": CLUSTER_LAG,
     "clock_step": CLOCK_STEP,
 }
-
-_LOAD = "load lag"
 
 _UNTIMED = frozenset({"ready", "capacity", "end"})
 """Phases in which nothing is measured that depends on the harness keeping a schedule."""
@@ -79,12 +77,10 @@ def lag(records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
     They may have left late, or a Kafka that was itself held up acknowledged them late: no implementation can have had
     them before.
     """
-    due = [record for record in records if phase.began <= record.scheduled < phase.ended]
-    if not due:
-        return 0.0, _LOAD
-    left = quantile((record.sent - record.scheduled for record in due), 0.99)
-    acknowledged = quantile((record.acked - record.sent for record in due), 0.99)
-    return max((left, _LOAD), (acknowledged, "Kafka's acknowledgement lag"))
+    due = _due(records, phase)
+    left = _nearly_most(record.sent - record.scheduled for record in due)
+    acknowledged = _nearly_most(record.acked - record.sent for record in due)
+    return max((left, "load lag"), (acknowledged, "Kafka's acknowledgement lag"))
 
 
 def lateness(history: History, records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
@@ -114,11 +110,17 @@ def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:
             seconds = float(event.detail["seconds"])
             if event.at >= phase.began and event.at - seconds <= phase.ended:
                 yield event.name, seconds
-    lags = [
-        record.sent - record.scheduled for record in history.produced if phase.began <= record.scheduled < phase.ended
-    ]
-    if lags:
-        yield "load_lag", quantile(lags, 0.99)
+    yield "load_lag", _nearly_most(record.sent - record.scheduled for record in _due(history.produced, phase))
+
+
+def _due(records: Sequence[Produced], phase: Phase) -> list[Produced]:
+    return [record for record in records if phase.began <= record.scheduled < phase.ended]
+
+
+def _nearly_most(seconds: Iterable[float]) -> float:
+    """Return what 1 % of them exceed; 0 where there are none."""
+    known = list(seconds)
+    return quantile(known, 0.99) if known else 0.0
 
 
 def _short(history: History, phase: Phase) -> str | None:

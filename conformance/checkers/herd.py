@@ -7,8 +7,8 @@ waited is sent at the same moment, too (FB-21).
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections import Counter
+from bisect import bisect_right, insort
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from isolane.conformance.checkers import comparison, faults, harness
@@ -17,7 +17,6 @@ from isolane.conformance.checkers.failure import failure
 from isolane.conformance.checkers.faults import KINDS, FaultKind
 from isolane.conformance.checkers.recovery import HEAL
 from isolane.conformance.history import History
-from isolane.conformance.history_ledger import is_accepted
 from isolane.conformance.history_values import Phase, Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
@@ -101,19 +100,14 @@ def _most_at_once(history: History, heal: Phase) -> Counter[str]:
 
     One more with each answer that accepts something is how a limiter finds back (LIM-2).
     """
-    accepted: dict[str, list[float]] = {}
+    accepted: defaultdict[str, list[float]] = defaultdict(list)
     for attempt in history.attempts:
-        if (
-            attempt.answered is not None
-            and attempt.answered >= heal.began
-            and any(is_accepted(status) for _, status in attempt.items())
-        ):
-            accepted.setdefault(attempt.tenant, []).append(attempt.answered)
-    answers = {tenant: sorted(times) for tenant, times in accepted.items()}
+        if attempt.answered is not None and attempt.answered >= heal.began and attempt.accepts():
+            insort(accepted[attempt.tenant], attempt.answered)
     most: Counter[str] = Counter()
     for attempt in history.attempts:
         if heal.began <= attempt.arrived < heal.ended:
-            grown = 1 + bisect_right(answers.get(attempt.tenant, ()), attempt.arrived)
+            grown = 1 + bisect_right(accepted[attempt.tenant], attempt.arrived)
             at_once = attempt.concurrent if attempt.concurrent > grown else 1
             most[attempt.tenant] = max(most[attempt.tenant], at_once)
     return most

@@ -62,14 +62,7 @@ def test_a_partition_that_moves_away_is_finished_and_committed_first(
 ) -> None:
     """REB-7: attempts under way to a cluster that answers are awaited, and what they finish is committed."""
     bench = bench_of(mode, grace=20.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
-    bench.produce(A, 1)
-    bench.own(A)
-    bench.commits(A, 1)
-    bench.clusters["a"].answer(None)
-    bench.produce(A, 5)
-    eventually(lambda: bench.clusters["a"].open)
-    bench.own(B)
-    eventually(lambda: _has_forgotten(bench, A))
+    _lose_under_way(bench, A)
     bench.clusters["a"].answer()
     bench.produce(B, 3)
     bench.commits(B, 3)
@@ -87,14 +80,7 @@ def test_a_stop_while_partitions_change_hands_is_as_any_other(
     Everything that was accepted is committed, and nothing else.
     """
     bench = bench_of(mode, grace=2.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
-    bench.produce(A, 1)
-    bench.own(A, B)
-    bench.commits(A, 1)
-    bench.clusters["a"].answer(None)
-    bench.produce(A, 5)
-    eventually(lambda: bench.clusters["a"].open)
-    bench.own(B)
-    eventually(lambda: _has_forgotten(bench, A))
+    _lose_under_way(bench, A, B)
     stopping = threading.Thread(target=bench.stop)
     stopping.start()
     eventually(lambda: bench.program._receiver._stopping)
@@ -105,6 +91,18 @@ def test_a_stop_while_partitions_change_hands_is_as_any_other(
     accepted = {int(name.split(":")[2]) for name in bench.clusters["a"].accepted}
     assert len(accepted) > 1 or not answers
     assert bench.kafka.committed[A] == max(accepted) + 1
+
+
+def _lose_under_way(bench: Bench, *owned: TopicPartition) -> None:
+    """Own partitions, and be left with B while attempts for A are under way that nobody answers yet."""
+    bench.produce(A, 1)
+    bench.own(*owned)
+    bench.commits(A, 1)
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 5)
+    eventually(lambda: bench.clusters["a"].open)
+    bench.own(B)
+    eventually(lambda: _has_forgotten(bench, A))
 
 
 def _has_forgotten(bench: Bench, place: TopicPartition) -> bool:
