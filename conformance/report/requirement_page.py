@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isolane.conformance.depth import DEPTHS
-from isolane.conformance.examples import EXAMPLES
+from isolane.conformance.examples import EXAMPLES, Example
 from isolane.conformance.requirements import CATALOGUE, Requirement
 from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.conformance.scenarios.model import Scenario
@@ -73,8 +73,7 @@ def _lines(requirement: Requirement) -> Iterator[str]:
         "Where", [*map(_where, scenarios)] or ["No scenario judges it yet: it is reported as not judged."]
     )
     if example := EXAMPLES.get(requirement.id):
-        about = "Seconds, and what happened; `a/0@3` is the record at offset 3 of partition 0 of tenant a's topic."
-        yield from _section("A history that passes", [about, "", "```text", *example.passes, "```"])
+        yield from _section("A history that passes", [_about(example), "", "```text", *example.passes, "```"])
         yield from _section("A history that fails", ["```text", *example.fails, "```"])
     bad = {name: known for name, known in KNOWN_BAD.items() if requirement.id in known.fails}
     if bad:
@@ -82,6 +81,17 @@ def _lines(requirement: Requirement) -> Iterator[str]:
     if scenarios:
         yield from _section("See it for yourself", list(_commands(requirement, scenarios, next(iter(bad), None))))
     yield ""
+
+
+def _about(example: Example) -> str:
+    """Say how the lines of an example are to be read."""
+    lines = "\n".join((*example.passes, *example.fails))
+    notes = {
+        "@": "`a/0@3` is the record at offset 3 of partition 0 of tenant a's topic",
+        " every ": "`0.0 to 5.0 every 0.1: …` happened at each of these times, the last one left out",
+        "promised": "what is promised is the descriptor's",
+    }
+    return f"{'; '.join(['Seconds, and what happened', *(note for word, note in notes.items() if word in lines)])}."
 
 
 def _commands(requirement: Requirement, scenarios: list[Scenario], bad: str | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from isolane.conformance.selftest.conformance.builders import Story
 from isolane.conformance.tokens import Token
 
-TENANTS = {"a": "h0", "b": "h1"}
+TENANTS = {"a": "h0", "b": "h1", "c": "h2"}
 """The tenants of the story, by the letters that they have in examples."""
 
 PLACES = r"\w/\d+@\d+(?: \w/\d+@\d+)*"

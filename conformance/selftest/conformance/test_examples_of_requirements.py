@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,19 +15,20 @@ from isolane.conformance.selftest.conformance.telling import told
 from isolane.conformance.verdict import Finding, Verdict
 
 
-def findings(lines: Iterable[str], identifier: str, folder: Path) -> Mapping[str, Finding]:
-    """What checkers find in an example on its requirement."""
+def findings(lines: Iterable[str], identifier: str, folder: Path) -> list[Finding]:
+    """What checkers find in an example on its requirement; there may be several cases of it."""
     found = judge(told(lines, identifier).load(folder))
-    return {finding.requirement: finding for finding in found if finding.requirement == identifier}
+    return [finding for finding in found if finding.requirement == identifier]
 
 
 @pytest.mark.parametrize("identifier", EXAMPLES)
 def test_an_example_is_judged_as_its_page_says(identifier: str, tmp_path: Path) -> None:
-    """One passes, and the other fails."""
+    """One passes in each case, and the other fails in one at least; nothing is left in doubt."""
     example = EXAMPLES[identifier]
-    passed = findings(example.passes, identifier, tmp_path / "passes")[identifier]
-    failed = findings(example.fails, identifier, tmp_path / "fails")[identifier]
-    assert (passed.verdict, failed.verdict) == (Verdict.PASS, Verdict.FAIL), (passed.summary, failed.summary)
+    passed = findings(example.passes, identifier, tmp_path / "passes")
+    failed = findings(example.fails, identifier, tmp_path / "fails")
+    assert {each.verdict for each in passed} == {Verdict.PASS}, passed
+    assert {Verdict.FAIL} <= {each.verdict for each in failed} <= {Verdict.FAIL, Verdict.PASS}, failed
 
 
 @pytest.mark.parametrize("identifier", EXAMPLES)

@@ -32,6 +32,13 @@ def test_a_page_says_what_why_and_how() -> None:
     assert "isolane verify known-bad/trust_200 --depth standard --scenario outcomes --only DEL-3 --out broken" in text
 
 
+def test_a_page_says_how_the_lines_of_its_example_are_to_be_read() -> None:
+    """Only of what is in them: ranges of times are explained where there are any."""
+    explained = "`0.0 to 5.0 every 0.1: …` happened at each of these times"
+    assert explained in requirement_page.page(requirement("ISO-1"))
+    assert explained not in requirement_page.page(requirement("TEN-2"))
+
+
 def test_one_that_nobody_judges_says_so() -> None:
     """Its page does not pretend."""
     unjudged = next(each for each in CATALOGUE.requirements.values() if "See it for" not in requirement_page.page(each))
