@@ -88,6 +88,7 @@ def _about(example: Example) -> str:
     lines = "\n".join((*example.passes, *example.fails))
     notes = {
         "@": "`a/0@3` is the record at offset 3 of partition 0 of tenant a's topic",
+        "read ": "`read a/0 = 4` is a reading of the committed offset of partition 0 of that topic",
         " every ": "`0.0 to 5.0 every 0.1: …` happened at each of these times, the last one left out",
         "promised": "what is promised is the descriptor's",
     }

@@ -13,14 +13,8 @@ _TRAVEL = 0.005
 """Seconds before its answer at which a request arrives of which a line says no more than when it was answered."""
 
 
-def _produced_many(telling: Telling, at: float, said: re.Match[str]) -> None:
-    for offset in range(int(said["first"]), int(said["last"]) + 1):
-        name = _produce(telling, at, said["partition"])
-        assert name == f"{said['partition']}@{offset}", said[0]
-
-
 def _produced_next(telling: Telling, at: float, said: re.Match[str]) -> None:
-    name = _produce(telling, at, said["partition"])
+    name = telling.produce(said["partition"], at)
     if said["tenant"]:
         _send(telling, name, _end(at, said) - _TRAVEL, said)
 
@@ -31,21 +25,12 @@ def _got(telling: Telling, at: float, said: re.Match[str]) -> None:
         _send(telling, places, at, said)
 
 
-def _produce(telling: Telling, at: float, partition: str) -> str:
-    """Produce the next record of a partition; its name."""
-    tenant, _, number = partition.partition("/")
-    token = telling.story.produce(TENANTS[tenant], at, partition=int(number))
-    name = f"{partition}@{telling.story.produced[-1]['offset']}"
-    telling.records[name] = token
-    return name
-
-
 def _waiting(telling: Telling, partitions: list[str]) -> Iterator[str]:
     """Yield the first record of each partition that was in no request yet."""
     sent = {token for line in telling.story.attempts for token in line.get("tokens", ())}
     for partition in partitions:
         own = [name for name in telling.records if name.startswith(f"{partition}@")]
-        yield next(name for name in own if str(telling.records[name]) not in sent)
+        yield next(name for name in own if str(telling.records[name][0]) not in sent)
 
 
 def _send(telling: Telling, places: str, at: float, said: re.Match[str]) -> None:
@@ -59,7 +44,6 @@ def _end(at: float, said: re.Match[str]) -> float:
 
 
 KINDS: Kinds = {
-    re.compile(r"produced (?P<partition>\w/\d+)@(?P<first>\d+) to (?P=partition)@(?P<last>\d+)"): _produced_many,
     re.compile(rf"produced (?P<partition>\w/\d+)(?:, and (?P<tenant>\w)'s cluster {_ANSWER})?"): _produced_next,
     re.compile(rf"(?P<tenant>\w)'s cluster gets (?:(?P<places>{PLACES})|{_NEXT}), and {_ANSWER}"): _got,
 }

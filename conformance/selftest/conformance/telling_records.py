@@ -5,40 +5,51 @@ from __future__ import annotations
 import re
 
 from isolane.conformance.history_values import Kind
-from isolane.conformance.selftest.conformance.telling_kinds import PLACES, TENANTS, Kinds, Telling
+from isolane.conformance.selftest.conformance.telling_kinds import PLACES, TENANTS, Kinds, Telling, each
 
-_WHAT: dict[str | None, Kind] = {None: "data", ", which nobody can decode": "poison"}
+_KINDS: dict[str | None, Kind] = {
+    None: "data",
+    ", which nobody can decode": "poison",
+    ", with nothing to deliver": "empty",
+    ", in a transaction that is aborted": "aborted",
+}
 
 
 def _produced(telling: Telling, at: float, said: re.Match[str]) -> None:
-    kind = _WHAT[said["what"]]
-    token = telling.story.produce(TENANTS[said["tenant"]], at, partition=int(said["partition"]), kind=kind)
-    assert telling.story.produced[-1]["offset"] == int(said["offset"]), said[0]
-    telling.records["{tenant}/{partition}@{offset}".format(**said.groupdict())] = token
+    for place in each(said["places"]):
+        telling.produce(place, at, items=int(said["items"] or 1), kind=_KINDS[said["kind"]])
 
 
 def _answered(telling: Telling, at: float, said: re.Match[str]) -> None:
-    status = int(said["status"])
-    whole = {"status": 200, "items": status} if status < 300 else {"status": status, "items": None}
+    statuses = [*map(int, said["statuses"].split(" "))]
+    status = statuses[0]
+    whole = (
+        {"status": 200, "items": statuses if len(statuses) > 1 else status}
+        if len(statuses) > 1 or status < 300 or status == 409
+        else {"status": status, "items": None}
+    )
     telling.story.attempt(TENANTS[said["tenant"]], telling.tokens(said["places"]), at, **whole)
 
 
 def _read(telling: Telling, at: float, said: re.Match[str]) -> None:
-    telling.story.commit(at, {telling.partition(said["partition"]): int(said["offset"])})
+    readings = (reading.split(" = ") for reading in said["readings"].split(", "))
+    telling.story.commit(at, {telling.partition(partition): int(offset) for partition, offset in readings})
 
 
 def _dead_letter(telling: Telling, at: float, said: re.Match[str]) -> None:
-    telling.story.put_aside(telling.records[said["place"]], at, reason=said["reason"])
+    telling.story.put_aside(telling.records[said["place"]][0], at, reason=said["reason"])
 
 
 def _phase(telling: Telling, at: float, said: re.Match[str]) -> None:
     telling.story.phase(said["name"], at)
 
 
+_READING = r"\w/\d+ = \d+"
+
 KINDS: Kinds = {
-    re.compile(r"produced (?P<tenant>\w)/(?P<partition>\d+)@(?P<offset>\d+)(?P<what>, .*)?"): _produced,
-    re.compile(rf"(?P<tenant>\w)'s cluster answers (?P<status>\d+) to (?P<places>{PLACES})"): _answered,
-    re.compile(r"read (?P<partition>\w/\d+) = (?P<offset>\d+)"): _read,
+    re.compile(rf"produced (?P<places>{PLACES})(?:, with (?P<items>\d+) items)?(?P<kind>, [^\d]+)?"): _produced,
+    re.compile(rf"(?P<tenant>\w)'s cluster answers (?P<statuses>\d+(?: \d+)*) to (?P<places>{PLACES})"): _answered,
+    re.compile(rf"read (?P<readings>{_READING}(?:, {_READING})*)"): _read,
     re.compile(r"(?P<place>\w/\d+@\d+) is a dead letter: (?P<reason>.*)"): _dead_letter,
     re.compile(r"phase (?P<name>\S+)"): _phase,
 }
