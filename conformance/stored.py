@@ -64,6 +64,15 @@ class StoredRun:
             if (self.folder / scenario.folder / META).exists() or not scenario.failure
         }
 
+    @cached_property
+    def found(self) -> RunResult:
+        """The result with what was found: what its report says; where it says nothing, what the checkers find now.
+
+        Raises:
+            HistoryError: As for `histories`.
+        """
+        return self.result if self.result.findings else self.judged()
+
     def judged(self) -> RunResult:
         """Return the result with what the checkers find in the histories now.
 

@@ -25,7 +25,7 @@ def command(*, runs: tuple[StoredRun, ...], out: Path | None) -> None:
         raise click.UsageError("RUN RUN …: there is nothing to compare one run with; name two or more")
     folder = out or RUNS / f"compare-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     folder.mkdir(parents=True, exist_ok=True)
-    table = comparing.markdown([run.result for run in runs])
+    table = comparing.markdown([run.found for run in runs])
     (folder / "compare.md").write_text(table, encoding="utf-8")
     page.write(comparing.page(runs), folder / "compare.html")
     click.echo(table)

@@ -16,7 +16,6 @@ from isolane.conformance.stored import StoredRun
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it (default: in RUN).")
 def command(*, run: StoredRun, out: Path | None) -> None:
     """Write the page of RUN again, or that of one of its scenarios: one HTML file that needs no network."""
-    result = run.result if run.result.findings else run.judged()
     path = out or run.folder / run_page.NAME
-    page.write(run_page.make(result, run.folder), path)
+    page.write(run_page.make(run.found, run.folder), path)
     click.echo(f"wrote {path}")

@@ -42,8 +42,7 @@ def command(*, run: StoredRun, choices: tuple[str, ...], out: Path | None, keep:
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error
     (now,) = carry_out(asked, choice, Options(keep=keep))
-    before = then if then.findings else run.judged()
     console = printer(highlight=False)
-    for line in differing.lines(before, now):
+    for line in differing.lines(run.found, now):
         console.print(line, soft_wrap=True, markup=False)
     return now.exit_code

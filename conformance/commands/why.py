@@ -24,7 +24,7 @@ def command(*, run: StoredRun, identifier: str | None) -> None:
     partition, what happened to processes and clusters meanwhile. Then: what all records that were never finished have
     in common, and what the implementation itself printed.
     """
-    result = run.result if run.result.findings else run.judged()
+    result = run.found
     outcomes = result.with_verdict(Verdict.FAIL) if identifier is None else (_asked(result, identifier),)
     console = printer(highlight=False)
     if outcomes:

@@ -23,16 +23,17 @@ def page(runs: Sequence[StoredRun]) -> Page:
     Raises:
         HistoryError: A history of one of them cannot be read.
     """
-    results = [run.result for run in runs]
+    results = [run.found for run in runs]
     names = headings(results)
     sections = [
         Section("Verdicts", tables=(profiles(results), verdicts(results)), warnings=tuple(differences(results))),
-        Section("Figures", tables=tuple(_figures(results))),
     ]
+    if figures := tuple(_figures(results)):
+        sections.append(Section("Figures", tables=figures))
     scenarios = dict.fromkeys(name for run in runs for name in run.histories)
     sections += [_scenario(scenario, names, runs) for scenario in scenarios]
     return Page(
-        title=f"{len(runs)} implementations side by side",
+        title=f"{len(runs)} runs side by side",
         lead="What each does with the same requirements: " + ", ".join(names) + ".",
         sections=tuple(sections),
         commands={f"Run {name} again": result.reproduce() for name, result in zip(names, results, strict=True)},
@@ -123,12 +124,25 @@ def _measured(figure: Figure | None) -> str:
 
 
 def _scenario(scenario: str, names: Sequence[str], runs: Sequence[StoredRun]) -> Section:
-    plots = []
-    for name, run in zip(names, runs, strict=True):
-        if scenario in run.histories:
-            plot = scenario_section.rates(run.histories[scenario])
-            plots.append(replace(plot, title=f"{name}: {plot.title[:1].lower()}{plot.title[1:]}"))
-    return Section(f"Scenario {scenario}", plots=tuple(plots), anchor=scenario_section.anchor(scenario))
+    """Return a scenario as each run lived it, on the same axes, and what the faults were that its plot numbers."""
+    lived = {name: run.histories[scenario] for name, run in zip(names, runs, strict=True) if scenario in run.histories}
+    axes = scenario_section.axes_of(*lived.values())
+    plots = {name: scenario_section.rates(history, axes) for name, history in lived.items()}
+    tables = (
+        replace(table, caption=f"{name}: faults, as they are numbered in its plot")
+        for name, history in lived.items()
+        for table in scenario_section.faults(history)
+    )
+    return Section(
+        f"Scenario {scenario}",
+        plots=tuple(replace(plot, title=_of_run(name, plot.title)) for name, plot in plots.items()),
+        tables=tuple(tables),
+        anchor=scenario_section.anchor(scenario),
+    )
+
+
+def _of_run(name: str, title: str) -> str:
+    return f"{name}: {title[:1].lower()}{title[1:]}"
 
 
 def _text(cell: str | Cell) -> str:

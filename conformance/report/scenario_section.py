@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isolane.conformance.checkers.comparison import CONTROL
@@ -52,7 +52,7 @@ def section(history: History, title: str, warnings: Sequence[str]) -> Section:
         title=f"Scenario {history.scenario}",
         says=(f"{title[:1].upper()}{title[1:]}.",) if title else (),
         plots=tuple(_plots(history)),
-        tables=tuple(_faults(history)),
+        tables=tuple(faults(history)),
         warnings=tuple(warnings),
         anchor=anchor(history.scenario),
     )
@@ -94,20 +94,26 @@ def groups_of(history: History) -> tuple[Group, ...]:
     )
 
 
-def rates(history: History) -> Plot:
+def rates(history: History, axes: Axes) -> Plot:
     """Return the plot of what the clusters accepted: the one that shows at a glance who felt a fault."""
-    view = view_of(history)
-    shades = numbered(history, view)
-    curves = _curves(groups_of(history), lambda tenant: series.accepted_rate(history, tenant, view), _sum)
-    axes = Axes((0.0, view.relative(view.ended)), _top(curves))
+    shades = numbered(history, view_of(history))
+    curves = _accepted(history)
     return _summed(plots.rates("Records accepted a second", curves, shades, axes), curves, shades, _mean, "mean")
 
 
-def _plots(history: History) -> Iterable[Plot]:
+def axes_of(*histories: History) -> Axes:
+    """Return axes on which the rates of each of the histories have room, so that they can be compared."""
+    return Axes(
+        (0.0, max(view.relative(view.ended) for view in map(view_of, histories))),
+        max(_top(_accepted(history)) for history in histories),
+    )
+
+
+def _plots(history: History) -> Iterator[Plot]:
     view, groups = view_of(history), groups_of(history)
     shades = numbered(history, view)
     times = 0.0, view.relative(view.ended)
-    yield rates(history)
+    yield rates(history, axes_of(history))
     delays = _curves(groups, lambda tenant: series.delay(history, tenant, view), _most)
     longest = max((value or 0 for curve in delays for value in curve.series.values), default=0)
     title = "Longest delay from due to accepted, by when the record was due"
@@ -132,7 +138,8 @@ def numbered(history: History, view: View) -> tuple[Shade, ...]:
     )
 
 
-def _faults(history: History) -> Iterable[Table]:
+def faults(history: History) -> Iterator[Table]:
+    """Yield the table that says what the numbers in the plots stand for; none where there was no fault."""
     view = view_of(history)
     named = zip(_in_view(history, view), series.shades(history, view), strict=True)
     rows = tuple(
@@ -163,6 +170,11 @@ def _script(fault: Fault) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.1f} s"
+
+
+def _accepted(history: History) -> tuple[Curve, ...]:
+    view = view_of(history)
+    return _curves(groups_of(history), lambda tenant: series.accepted_rate(history, tenant, view), _sum)
 
 
 def _curves(

@@ -13,7 +13,7 @@ from isolane.conformance.commands import compare
 from isolane.conformance.report import comparing, page, yaml_report
 from isolane.conformance.result import RunResult, ScenarioRun
 from isolane.conformance.selftest.conformance.builders import Story, isolated
-from isolane.conformance.selftest.conformance.results import DOUBTED, FAILED, result
+from isolane.conformance.selftest.conformance.results import DOUBTED, FAILED, STARVED, result
 from isolane.conformance.stored import StoredRun
 
 
@@ -77,6 +77,37 @@ def test_the_command_leaves_a_page_with_every_runs_plot(tmp_path: Path) -> None:
     assert [title.partition(":")[0] for title in titles] == ["good", "lossy"]
     rows = [str(row[0]) for table in made.sections[1].tables for row in table.rows]
     assert any("lost (committed past, never finished)" in row for row in rows)
+
+
+def test_scenarios_by_themselves_are_judged_to_be_compared(tmp_path: Path) -> None:
+    """Their folders hold no report: what the checkers find in their histories is what they are compared by."""
+    lossy = isolated()
+    lossy.produce("h0", 119)
+    for name, made in (("whole", isolated()), ("lossy", lossy)):
+        run(tmp_path / name, name, made)
+    folders = [str(tmp_path / name / "handmade") for name in ("whole", "lossy")]
+    outcome = compared(*folders, "--out", str(tmp_path / "out"))
+    assert "| DEL-1 | pass | **fail** |" in outcome.output
+    assert "DEL-1" in (tmp_path / "out" / "compare.html").read_text()
+
+
+def test_plots_that_are_compared_have_the_same_axes_and_their_faults_are_told(tmp_path: Path) -> None:
+    """A run that accepted more at a time looks so; the numbers of faults are explained for each run."""
+    slow, quick = isolated(rate=10), isolated(rate=40)
+    runs = [StoredRun.open(run(tmp_path / name, name, made)) for name, made in (("slow", slow), ("quick", quick))]
+    section = next(each for each in comparing.page(runs).sections if each.plots)
+    first, second = (plot.figure["layout"] for plot in section.plots)
+    assert (first["xaxis"]["range"], first["yaxis"]["range"]) == (second["xaxis"]["range"], second["yaxis"]["range"])
+    assert [table.caption for table in section.tables] == [
+        f"{name}: faults, as they are numbered in its plot" for name in ("slow", "quick")
+    ]
+
+
+def test_runs_without_figures_in_common_have_no_section_for_them(tmp_path: Path) -> None:
+    """A heading with nothing below it looks like something that was lost."""
+    runs = [StoredRun(tmp_path, replace(named(name, result(FAILED)), scenarios=())) for name in ("a", "b")]
+    runs = [replace(each, result=replace(each.result, findings=(STARVED,))) for each in runs]
+    assert [section.title for section in comparing.page(runs).sections] == ["Verdicts"]
 
 
 @pytest.mark.parametrize("number", [0, 1])
