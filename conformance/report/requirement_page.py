@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,11 +89,14 @@ def _about(example: Example) -> str:
     lines = "\n".join((*example.passes, *example.fails))
     notes = {
         "@": "`a/0@3` is the record at offset 3 of partition 0 of tenant a's topic",
+        r"answers \d+ \d": "several statuses are one for each item, inside a 200",
+        "fault ": "a fault at a is what goes wrong with tenant a's cluster",
         "read ": "`read a/0 = 4` is a reading of the committed offset of partition 0 of that topic",
         " every ": "`0.0 to 5.0 every 0.1: …` happened at each of these times, the last one left out",
         "promised": "what is promised is the descriptor's",
     }
-    return f"{'; '.join(['Seconds, and what happened', *(note for word, note in notes.items() if word in lines)])}."
+    needed = [note for words, note in notes.items() if re.search(words, lines)]
+    return f"{'; '.join(['Seconds, and what happened', *needed])}."
 
 
 def _commands(requirement: Requirement, scenarios: list[Scenario], bad: str | None) -> Iterator[str]:

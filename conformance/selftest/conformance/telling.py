@@ -16,6 +16,7 @@ from isolane.conformance.selftest.conformance import (
     telling_flow,
     telling_members,
     telling_records,
+    telling_refusals,
 )
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.selftest.conformance.telling_kinds import TENANTS, Kinds, Telling
@@ -25,6 +26,7 @@ KINDS: Kinds = {
     **telling_members.KINDS,
     **telling_flow.KINDS,
     **telling_faults.KINDS,
+    **telling_refusals.KINDS,
 }
 """Every kind of line: its pattern, which the whole of a line's words must match, and its reader."""
 
