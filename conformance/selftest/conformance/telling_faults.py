@@ -20,13 +20,16 @@ def _ends(telling: Telling, at: float, said: re.Match[str]) -> None:
 
 
 def _promised(telling: Telling, _: float, said: re.Match[str]) -> None:
-    telling.story.meta["bounds"][said["name"]] = float(said["value"])
+    for promise in said["promises"].split(", "):
+        bound, value = promise.split(" = ")
+        telling.story.meta["bounds"][bound] = float(value)
 
 
+_PROMISE = r"\w+ = [\d.]+"
 _AT = r"at (?P<tenants>\w(?: and \w)*)"
 
 KINDS: Kinds = {
     re.compile(rf"fault (?P<name>\S+) begins {_AT}"): _begins,
     re.compile(rf"fault (?P<name>\S+) ends {_AT}"): _ends,
-    re.compile(r"promised (?P<name>\w+) = (?P<value>[\d.]+)"): _promised,
+    re.compile(rf"promised (?P<promises>{_PROMISE}(?:, {_PROMISE})*)"): _promised,
 }
