@@ -14,6 +14,7 @@ from isolane.conformance.requirements import requirement
 from isolane.conformance.selftest.conformance import (
     telling_faults,
     telling_flow,
+    telling_measures,
     telling_members,
     telling_records,
     telling_refusals,
@@ -26,6 +27,7 @@ KINDS: Kinds = {
     **telling_members.KINDS,
     **telling_flow.KINDS,
     **telling_faults.KINDS,
+    **telling_measures.KINDS,
     **telling_refusals.KINDS,
 }
 """Every kind of line: its pattern, which the whole of a line's words must match, and its reader."""

@@ -22,10 +22,10 @@ def _ends(telling: Telling, at: float, said: re.Match[str]) -> None:
 def _promised(telling: Telling, _: float, said: re.Match[str]) -> None:
     for promise in said["promises"].split(", "):
         bound, value = promise.split(" = ")
-        telling.story.meta["bounds"][bound] = float(value)
+        telling.story.meta["bounds"][bound] = float(value.removesuffix(" MiB")) * (1024**2 if "MiB" in value else 1)
 
 
-_PROMISE = r"\w+ = [\d.]+"
+_PROMISE = r"\w+ = [\d.]+(?: MiB)?"
 _AT = r"at (?P<tenants>\w(?: and \w)*)"
 
 KINDS: Kinds = {

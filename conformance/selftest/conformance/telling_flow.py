@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from isolane.conformance.selftest.conformance.builders import Story
-from isolane.conformance.selftest.conformance.telling_kinds import PLACES, TENANTS, Kinds, Telling, each
+from isolane.conformance.selftest.conformance.telling_kinds import PLACES, SIZE, TENANTS, Kinds, Telling, bytes_of, each
 
-_SIZE = r"of (?P<size>\d+) (?P<unit>bytes|MiB)(?: each)?"
-_UNITS = {"bytes": 1, "MiB": 1024**2}
+_SIZE = rf"of {SIZE}(?: each)?"
 _ANSWER = r"answers (?P<status>\d+) (?:(?P<later>[\d.]+) later|at (?P<then>[\d.]+))"
 _NEXT = r"the next of (?P<next>\w/\d+(?: and of \w/\d+)*)"
 _TRAVEL = 0.005
@@ -42,7 +41,7 @@ def _produce(telling: Telling, at: float, place: str, said: re.Match[str]) -> st
     """Produce a record at a place, of the size that is said, if any is; its name."""
     name = telling.produce(place, at)
     if said["size"]:
-        telling.story.produced[-1]["bytes"] = int(said["size"]) * _UNITS[said["unit"]]
+        telling.story.produced[-1]["bytes"] = bytes_of(said)
     return name
 
 

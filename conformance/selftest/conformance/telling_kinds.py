@@ -16,6 +16,9 @@ TENANTS = {"a": "h0", "b": "h1", "c": "h2"}
 PLACES = r"\w/\d+@\d+(?: (?:to )?\w/\d+@\d+)*"
 """One record or several: tenant, partition and offset of each; with ``to`` between two, all from one to the other."""
 
+SIZE = r"(?P<size>\d+) (?P<unit>bytes|MiB)"
+"""A number of bytes."""
+
 
 @dataclass
 class Telling:
@@ -53,6 +56,11 @@ def each(places: str) -> Iterator[str]:
         partition, _, offset = first.partition("@")
         for number in range(int(offset), int((last or first).rpartition("@")[2]) + 1):
             yield f"{partition}@{number}"
+
+
+def bytes_of(said: re.Match[str]) -> int:
+    """The bytes that a line with one `SIZE` in it says."""
+    return int(said["size"]) * (1024**2 if said["unit"] == "MiB" else 1)
 
 
 Kinds = Mapping[re.Pattern[str], Callable[[Telling, float, re.Match[str]], None]]
