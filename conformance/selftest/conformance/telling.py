@@ -16,6 +16,7 @@ from isolane.conformance.selftest.conformance import (
     telling_flow,
     telling_measures,
     telling_members,
+    telling_operation,
     telling_records,
     telling_refusals,
 )
@@ -28,6 +29,7 @@ KINDS: Kinds = {
     **telling_flow.KINDS,
     **telling_faults.KINDS,
     **telling_measures.KINDS,
+    **telling_operation.KINDS,
     **telling_refusals.KINDS,
 }
 """Every kind of line: its pattern, which the whole of a line's words must match, and its reader."""
