@@ -56,6 +56,8 @@ def told(lines: Iterable[str], identifier: str) -> Story:
             assert len(readings) == 1, f"kinds of line that read {line!r}: {len(readings)}"
             for read, said in readings:
                 read(telling, at, said)
+    for act in telling.at_last:
+        act()
     return made
 
 

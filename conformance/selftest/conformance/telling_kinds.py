@@ -22,10 +22,11 @@ SIZE = r"(?P<size>\d+) (?P<unit>bytes|MiB)"
 
 @dataclass
 class Telling:
-    """The history as far as it is told, and its records by their names."""
+    """The history as far as it is told, its records by their names, and what to do once all of it is told."""
 
     story: Story
     records: dict[str, list[Token]] = field(default_factory=dict)
+    at_last: list[Callable[[], None]] = field(default_factory=list)
 
     def produce(self, place: str, at: float, *, items: int = 1, kind: Kind = "data") -> str:
         """Produce a record at a place, the next one of a partition where it names no offset; its name."""
