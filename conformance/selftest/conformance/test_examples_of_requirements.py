@@ -14,21 +14,36 @@ from isolane.conformance.requirements import requirement
 from isolane.conformance.selftest.conformance.telling import told
 from isolane.conformance.verdict import Finding, Verdict
 
+LONGEST = 15
+"""Lines of an example: with more it is no example."""
+
 
 def findings(lines: Iterable[str], identifier: str, folder: Path) -> list[Finding]:
-    """What checkers find in an example on its requirement; there may be several cases of it."""
-    found = judge(told(lines, identifier).load(folder))
-    return [finding for finding in found if finding.requirement == identifier]
+    """What checkers find in an example of a requirement, on any."""
+    return judge(told(lines, identifier).load(folder))
 
 
 @pytest.mark.parametrize("identifier", EXAMPLES)
 def test_an_example_is_judged_as_its_page_says(identifier: str, tmp_path: Path) -> None:
-    """One passes in each case, and the other fails in one at least; nothing is left in doubt."""
+    """One passes in each case, and breaks nothing else; the other fails in one at least; nothing is left in doubt."""
     example = EXAMPLES[identifier]
-    passed = findings(example.passes, identifier, tmp_path / "passes")
-    failed = findings(example.fails, identifier, tmp_path / "fails")
+    everything = findings(example.passes, identifier, tmp_path / "passes")
+    passed = [each for each in everything if each.requirement == identifier]
+    failed = [
+        each for each in findings(example.fails, identifier, tmp_path / "fails") if each.requirement == identifier
+    ]
     assert {each.verdict for each in passed} == {Verdict.PASS}, passed
+    assert [each for each in everything if each.verdict is Verdict.FAIL] == []
     assert {Verdict.FAIL} <= {each.verdict for each in failed} <= {Verdict.FAIL, Verdict.PASS}, failed
+
+
+@pytest.mark.parametrize("identifier", EXAMPLES)
+def test_an_example_is_short_and_in_order(identifier: str) -> None:
+    """The lines are in order of the times that they begin with."""
+    for lines in (EXAMPLES[identifier].passes, EXAMPLES[identifier].fails):
+        times = [float(line.split(" ")[0]) for line in lines]
+        assert times == sorted(times)
+        assert len(lines) <= LONGEST
 
 
 @pytest.mark.parametrize("identifier", EXAMPLES)
