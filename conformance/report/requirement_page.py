@@ -74,7 +74,7 @@ def _lines(requirement: Requirement) -> Iterator[str]:
         "Where", [*map(_where, scenarios)] or ["No scenario judges it yet: it is reported as not judged."]
     )
     if example := EXAMPLES.get(requirement.id):
-        yield from _section("A history that passes", [_about(example), "", "```text", *example.passes, "```"])
+        yield from _section("A history that passes", [*_about(example), "", "```text", *example.passes, "```"])
         yield from _section("A history that fails", ["```text", *example.fails, "```"])
     bad = {name: known for name, known in KNOWN_BAD.items() if requirement.id in known.fails}
     if bad:
@@ -84,19 +84,23 @@ def _lines(requirement: Requirement) -> Iterator[str]:
     yield ""
 
 
-def _about(example: Example) -> str:
-    """Say how the lines of an example are to be read."""
+def _about(example: Example) -> list[str]:
+    """Return lines of Markdown that say how those of an example are to be read."""
     lines = "\n".join((*example.passes, *example.fails))
     notes = {
         "@": "`a/0@3` is the record at offset 3 of partition 0 of tenant a's topic",
-        r"answers \d+ \d": "several statuses are one for each item, inside a 200",
+        r"answers \d+ \d+ ": "several statuses are one for each item, inside a 200",
         "fault ": "a fault at a is what goes wrong with tenant a's cluster",
         "read ": "`read a/0 = 4` is a reading of the committed offset of partition 0 of that topic",
         " every ": "`0.0 to 5.0 every 0.1: …` happened at each of these times, the last one left out",
+        "the next of ": "the next of a/0 is its first record that was in no request yet",
+        "phase control": "the control is the same load with no fault",
+        "dead-few": "few partitions have a backlog, then many have",
+        "dead-packed": "in the last phase records are compressed so well that they inflate fifty-fold",
         "promised": "what is promised is the descriptor's",
     }
-    needed = [note for words, note in notes.items() if re.search(words, lines)]
-    return f"{'; '.join(['Seconds, and what happened', *needed])}."
+    needed = [f"* {note}" for words, note in notes.items() if re.search(words, lines)]
+    return ["Seconds, and what happened:", "", *needed] if needed else ["Seconds, and what happened."]
 
 
 def _commands(requirement: Requirement, scenarios: list[Scenario], bad: str | None) -> Iterator[str]:

@@ -33,10 +33,12 @@ def test_a_page_says_what_why_and_how() -> None:
 
 
 def test_a_page_says_how_the_lines_of_its_example_are_to_be_read() -> None:
-    """Only of what is in them: ranges of times are explained where there are any."""
-    explained = "`0.0 to 5.0 every 0.1: …` happened at each of these times"
-    assert explained in requirement_page.page(requirement("ISO-1"))
-    assert explained not in requirement_page.page(requirement("TEN-2"))
+    """Only of what is in them: ranges of times where there are any, and several statuses where they stand in a row."""
+    ranges, statuses = "* `0.0 to 5.0 every 0.1: …` happened at each of these times", "* several statuses are one for"
+    pages = [requirement_page.page(requirement(each)) for each in ("ISO-1", "DEL-3", "OPS-2")]
+    assert [ranges in page for page in pages] == [True, False, False]
+    assert [statuses in page for page in pages] == [False, True, False]
+    assert "Seconds, and what happened.\n\n```text" in pages[2]
 
 
 def test_one_that_nobody_judges_says_so() -> None:
