@@ -94,6 +94,7 @@ def _about(example: Example) -> list[str]:
         "read ": "`read a/0 = 4` is a reading of the committed offset of partition 0 of that topic",
         " every ": "`0.0 to 5.0 every 0.1: …` happened at each of these times, the last one left out",
         "the next of ": "the next of a/0 is its first record that was in no request yet",
+        "phase drain": "in the drain everything has healed, and what is left must arrive",
         "phase control": "the control is the same load with no fault",
         "dead-few": "few partitions have a backlog, then many have",
         "dead-packed": "in the last phase records are compressed so well that they inflate fifty-fold",

@@ -70,8 +70,13 @@ class Story:
         phase: str = "load",
         kind: Kind = "data",
     ) -> Token:
-        """Produce a record, acknowledged 2 ms after it was due; the token of its first item."""
-        topic = self.topic(tenant)
+        """Produce a record to the tenant's first topic, acknowledged 2 ms after it was due; its first item's token."""
+        return self.produce_to(self.topic(tenant), partition, at, items=items, phase=phase, kind=kind)
+
+    def produce_to(
+        self, topic: int, partition: int, at: float, *, items: int = 1, phase: str = "load", kind: Kind = "data"
+    ) -> Token:
+        """Produce a record to the topic with this number, whoever owns it."""
         offset = self.offsets[topic, partition]
         self.offsets[topic, partition] += 1
         token = Token(RUN, topic, partition, offset)

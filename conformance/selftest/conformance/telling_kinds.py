@@ -22,20 +22,30 @@ SIZE = r"(?P<size>\d+) (?P<unit>bytes|MiB)"
 
 @dataclass
 class Telling:
-    """The history as far as it is told, its records by their names, and what to do once all of it is told."""
+    """The history as far as it is told, its records by name, and, by letter, topics that are not a tenant's first."""
 
     story: Story
     records: dict[str, list[Token]] = field(default_factory=dict)
-    at_last: list[Callable[[], None]] = field(default_factory=list)
+    topics: dict[str, int] = field(default_factory=dict)
+
+    def topic(self, letter: str) -> int:
+        """The number of a topic: of its own letter, or of its tenant's."""
+        return self.topics[letter] if letter in self.topics else self.story.topic(TENANTS[letter])
+
+    def add_topic(self, letter: str, name: str, tenant: str | None) -> int:
+        """Give a letter to one more topic; its number."""
+        self.topics[letter] = len(self.story.meta["topics"])
+        self.story.meta["topics"].append({"name": name, "tenant": tenant, "partitions": 1})
+        return self.topics[letter]
 
     def produce(self, place: str, at: float, *, items: int = 1, kind: Kind = "data") -> str:
         """Produce a record at a place, the next one of a partition where it names no offset; its name."""
         partition, _, offset = place.partition("@")
-        tenant, _, number = partition.partition("/")
-        key = self.story.topic(TENANTS[tenant]), int(number)
+        letter, _, number = partition.partition("/")
+        key = self.topic(letter), int(number)
         assert self.story.offsets[key] <= int(offset or self.story.offsets[key]), f"{place} comes too late"
         self.story.offsets[key] = int(offset or self.story.offsets[key])
-        token = self.story.produce(TENANTS[tenant], at, partition=int(number), items=items, kind=kind)
+        token = self.story.produce_to(*key, at, items=items, kind=kind)
         name = f"{partition}@{self.story.produced[-1]['offset']}"
         self.records[name] = [replace(token, item=item) for item in range(items)]
         return name
@@ -46,8 +56,8 @@ class Telling:
 
     def partition(self, named: str) -> str:
         """A partition as histories have it, topic number/partition, of one named tenant/partition."""
-        tenant, _, number = named.partition("/")
-        return f"{self.story.topic(TENANTS[tenant])}/{number}"
+        letter, _, number = named.partition("/")
+        return f"{self.topic(letter)}/{number}"
 
 
 def each(places: str) -> Iterator[str]:

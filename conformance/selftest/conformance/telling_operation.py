@@ -54,19 +54,6 @@ def _changes(telling: Telling, at: float, said: re.Match[str]) -> None:
     telling.story.event(at, "tenants", "changed", **{name: sorted(tenants) for name, tenants in now.items()})
 
 
-def _belongs(telling: Telling, _: float, said: re.Match[str]) -> None:
-    """At last: until then a topic goes by the letter of a tenant of its own."""
-    owner, nobody, meta = TENANTS[said["tenant"]], TENANTS[said["topic"]], telling.story.meta
-
-    def hand_over() -> None:
-        number = telling.story.topic(nobody)
-        meta["topics"][number]["tenant"] = owner
-        meta["tenants"] = [tenant for tenant in meta["tenants"] if tenant["name"] != nobody]
-        next(tenant for tenant in meta["tenants"] if tenant["name"] == owner)["topics"].append(number)
-
-    telling.at_last.append(hand_over)
-
-
 _CHANGES = {
     "is removed": ("without", True),
     "is added": ("without", False),
@@ -84,6 +71,5 @@ KINDS: Kinds = {
     re.compile(
         r"member \d+, started with a mistake in (?P<field>\S+), exits with code (?P<code>\d+): (?P<words>.*)"
     ): _refuses,
-    re.compile(r"topic (?P<topic>\w) belongs to tenant (?P<tenant>\w), too"): _belongs,
     re.compile(rf"tenant (?P<tenant>\w) (?P<change>{'|'.join(_CHANGES)})"): _changes,
 }
