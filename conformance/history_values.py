@@ -29,7 +29,7 @@ NOTHING_TO_DELIVER: frozenset[Kind] = frozenset({"tombstone", "empty", "aborted"
 AT_REST = "Stable"
 """The state of a group in which no rebalance is under way."""
 
-_NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
+NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("fault", ""): ("tenant",),
     ("heal", ""): ("tenant",),
     ("process", ""): ("member",),
@@ -357,7 +357,7 @@ def fetched(line: Line) -> Fetched:
 def event(line: Line) -> Event:
     """Read a line of ``events.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
     detail = {key: value for key, value in line.items() if key not in {"at", "kind", "name"}}
-    for key in _NEEDED.get((line["kind"], line["name"]), _NEEDED.get((line["kind"], ""), ())):
+    for key in NEEDED.get((line["kind"], line["name"]), NEEDED.get((line["kind"], ""), ())):
         if key not in detail:
             raise KeyError(key)
     return Event(float(line["at"]), str(line["kind"]), str(line["name"]), detail)

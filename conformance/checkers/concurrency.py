@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,7 +71,7 @@ def _independence(history: History) -> Finding:
         waited = [
             record
             for record in history.by_tenant[worst.tenant]
-            if worst.phase.began + SETTLING <= slots.first_sent(history, record) < worst.phase.ended
+            if record.acked < worst.phase.ended and worst.phase.began + SETTLING <= slots.first_sent(history, record)
         ]
         return judge.fails(f"records of {worst.tenant} that waited while only another tenant was sick", waited, figures)
     return judge.passes("the concurrency of the others stayed what it was in the control", figures)
@@ -122,6 +123,8 @@ def is_spell(history: History, fault: Fault) -> bool:
 
 def _regrown(history: History, spell: Fault, ceiling: int) -> Finding:
     judge = Judge(history, "LIM-7", f"after {spell.name} at {spell.tenant}")
+    if spell.ended == math.inf:
+        return judge.doubts("the run ended before the spell did", {})
     admits = _admits(history, spell)
     attempts = slots.attempts_of(history, spell.tenant)
     window = [attempt for attempt in attempts if attempt.arrived >= spell.ended][: REQUESTS * ceiling]
@@ -144,7 +147,7 @@ def _regrown(history: History, spell: Fault, ceiling: int) -> Finding:
     waited = [
         record
         for record in history.by_tenant[spell.tenant]
-        if record.acked < ended and spell.ended <= slots.first_sent(history, record) <= ended
+        if record.acked < ended and spell.ended <= slots.first_sent(history, record)
     ]
     return judge.fails("records that waited while the cap did not grow again", waited, figures)
 

@@ -150,7 +150,7 @@ def _returned(history: History) -> Finding:
     in_flight = {
         place
         for place, times in back.items()
-        if any(place in crossed[max(at for at in moves if at <= left)] for left, _ in times)
+        if any(place in crossed[at] for left, _ in times for at in [at for at in moves if at <= left][-1:])
     }
     slipped = [slip for slip in slips(history) if slip.partition in back]
     early = [each.record for each in offsets.breaches(history) if (each.record.topic, each.record.partition) in back]

@@ -53,6 +53,10 @@ def check(history: History) -> list[Finding]:
                     story=story(history, told),
                 )
             ]
+    left = next((row.records[-1] for row in rows if history.committed_past(row.records[-1]) == math.inf), None)
+    if left and (reason := cases.broken_off(history)):
+        summary = f"{reason}: no commit had passed {history.place(left)} yet"
+        return [Finding("POI-2", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
     if len(longest.records) < LONG:
         summary = f"the longest row of records with nothing to deliver was too short: {len(longest.records)}"
         return [Finding("POI-2", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
@@ -80,7 +84,8 @@ def _wrong(history: History, row: Row) -> tuple[Produced, str] | None:
         return None
     many = f"{len(row.records)} in a row with nothing to deliver"
     bound = commit_bound(history)
-    if history.committed_past(last) == math.inf and ready + bound < history.commits[-1].ended:
+    read = history.commits[-1].ended if history.commits else -math.inf
+    if history.committed_past(last) == math.inf and ready + bound < read:
         stuck = next(record for record in row.records if history.committed_past(record) == math.inf)
         return stuck, f"no commit passed {history.place(stuck)}, one of {many}, although all before it was finished"
     if row.behind is not None and row.behind.kind == "data" and history.finished_at(row.behind) == math.inf:

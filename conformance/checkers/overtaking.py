@@ -33,18 +33,19 @@ def check(history: History) -> list[Finding]:
         return []
     judge = Judge(history, "LIM-5")
     control = history.phase(CONTROL)
-    busy = [
-        tenant.name
+    waiters = {
+        tenant.name: waiters_of(history, tenant.name, control)
         for tenant in history.meta.tenants
         if control and slots.saturated(history, tenant.name, control.began + control.seconds / 2, control.ended)
-    ]
-    if control is None or not busy:
-        return [judge.doubts("no tenant had more to send than its slots in the control", {})]
+    }
+    if not any(waiters.values()):
+        return [judge.doubts("no record came in the control for a tenant with more to send than its slots", {})]
     ceiling = slots.limit(history, "cap_ceiling") or 0
-    waiters = {tenant: waiters_of(history, tenant, control) for tenant in busy}
-    allowed = {tenant: TURNS * _partitions(history, tenant) + ceiling for tenant in busy}
-    passed = [each.record for tenant in busy for each in waiters[tenant] if each.passed > allowed[tenant]]
-    left = [each.record for tenant in busy for each in waiters[tenant] if history.finished_at(each.record) == math.inf]
+    allowed = {tenant: TURNS * _partitions(history, tenant) + ceiling for tenant in waiters}
+    passed = [each.record for tenant in waiters for each in waiters[tenant] if each.passed > allowed[tenant]]
+    left = [
+        each.record for tenant in waiters for each in waiters[tenant] if history.finished_at(each.record) == math.inf
+    ]
     figures = {
         "records that waited at the cap": Figure(sum(map(len, waiters.values()))),
         "requests that passed one of them at most": Figure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from isolane.conformance.checkers import membership, rates
 from isolane.conformance.checkers.cases import Judge
@@ -35,8 +36,9 @@ def check(history: History) -> list[Finding]:
     if "OPS-4" not in history.meta.judges:
         return []
     changes = list(changes_of(history))
-    if {change.what for change in changes} != {LEFT, CAME, MOVED}:
-        return [Judge(history, "OPS-4").doubts("not every kind of change was tried", {})]
+    tried = {change.what for change in changes}
+    if missing := [what for what in (MOVED, LEFT, CAME) if what not in tried]:
+        return [Judge(history, "OPS-4").doubts(f"no tenant was {' or '.join(missing)} while a member ran", {})]
     return [_judged(history, change) for change in changes]
 
 
@@ -46,7 +48,8 @@ def changes_of(history: History) -> Iterator[Change]:
     told = [event for event in history.events if event.kind == "tenants"]
     without: set[str] = set()
     elsewhere: set[str] = set()
-    for event, until in zip(told, [*(each.at for each in told[1:]), membership.end(history)], strict=True):
+    for event, following in zip_longest(told, told[1:]):
+        until = following.at if following else membership.end(history)
         gone, away = set(event.detail["without"]), set(event.detail["elsewhere"])
         if event.at > born:
             yield from (Change(LEFT, tenant, event.at, until) for tenant in sorted(gone - without))
@@ -122,6 +125,8 @@ def _served(judge: Judge, change: Change, bound: float, figures: dict[str, Figur
         "seconds until the last of them was delivered": Figure(took, "s", f"≤ {bound:g}"),
     }
     late = [record for record in waiting if history.finished_at(record) - change.at > bound]
+    if late and history.last <= change.at + bound:
+        return judge.doubts("the run ended before all that waited for the change was due", figures)
     if late:
         return judge.fails(
             f"records that waited for a tenant to be {change.what}, and were not delivered", late, figures

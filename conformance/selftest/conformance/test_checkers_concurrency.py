@@ -8,7 +8,7 @@ import pytest
 
 from isolane.conformance.checkers import concurrency
 from isolane.conformance.selftest.conformance.builders import Story
-from isolane.conformance.selftest.conformance.limited import PUSHED_BACK, Behaviour, Sender, limited, lived
+from isolane.conformance.selftest.conformance.limited import CEILING, PUSHED_BACK, Behaviour, Sender, limited, lived
 from isolane.conformance.verdict import Finding, Verdict
 
 
@@ -127,3 +127,25 @@ def with_one_accepted(which: int) -> Story:
     line = [line for line in made.attempts if line["e"] == "answered" and line["status"] == 429][which]
     line |= {"status": 200, "items": 201}
     return made
+
+
+def test_a_spell_that_the_run_did_not_outlive_says_nothing_of_growth(tmp_path: Path) -> None:
+    """LIM-7 begins where it ends."""
+    made = after_push_back()
+    made.events = [line for line in made.events if line["kind"] != "heal"]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "the run ended before the spell did"
+
+
+def test_who_waits_and_is_never_sent_has_waited(tmp_path: Path) -> None:
+    """LIM-7: also where nothing is left that waited and was sent in the end."""
+    made = after_push_back(Stuck)
+    arrivals = [line for line in made.attempts if line["e"] == "arrived" and line["at"] >= 120]
+    window, later = arrivals[: 20 * CEILING], {line["r"] for line in arrivals[20 * CEILING :]}
+    sent = {token for line in window for token in line["tokens"]}
+    made.attempts = [line for line in made.attempts if line["r"] not in later]
+    made.produced = [line for line in made.produced if line["token"] not in sent]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert finding.story

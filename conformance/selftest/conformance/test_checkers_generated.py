@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from isolane.conformance.checkers import judge
 from isolane.conformance.history import History
+from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.verdict import Finding, Verdict
 
@@ -105,7 +106,8 @@ def test_one_request_at_a_foreign_cluster_is_a_violation(made: Story, data: st.D
 @settings(max_examples=40, deadline=None)
 @given(sane(), st.data())
 def test_whatever_a_crash_leaves_can_be_judged(made: Story, data: st.DataObject) -> None:
-    """Files that end anywhere, and events of every kind, lead to findings, never to an error."""
+    """Files that end anywhere, and events of every kind, lead to findings, never to an error, on any requirement."""
+    made.meta["judges"] = list(CATALOGUE.requirements)
     for name in ("slow", "pushback-429", "refuse", "blackhole", "reset", "unknown"):
         at = data.draw(st.floats(0, 15))
         made.fault(name, data.draw(st.sampled_from(TENANTS)), at, at + data.draw(st.floats(0, 5)))

@@ -122,3 +122,10 @@ def test_when_a_partition_was_back_is_known(tmp_path: Path) -> None:
     history = churned().load(tmp_path)
     assert membership.returns(history) == {(1, 1): [(11, 21), (31, 41)], (2, 0): [(31, 41)]}
     assert membership.unrest(history)[0] == (10.5, 11)
+
+
+def test_what_moved_before_anything_was_told_of_members_crossed_nothing(tmp_path: Path) -> None:
+    """A history may be broken off before its events were written, and tell of the group nevertheless."""
+    made = churned()
+    made.events = []
+    assert judged(made, tmp_path, "REB-4").verdict is Verdict.INCONCLUSIVE

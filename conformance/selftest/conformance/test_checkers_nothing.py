@@ -106,3 +106,17 @@ def test_without_such_records_nothing_is_tried(tmp_path: Path) -> None:
     made = rows(3)
     made.meta["topics"][1]["tenant"] = None
     assert nothing.check(made.load(tmp_path)) == []
+
+
+def test_a_run_that_is_broken_off_before_a_commit_proves_nothing(tmp_path: Path) -> None:
+    """Whether the offset was read before or not: it may have been on its way."""
+    made = rows()
+    made.events = []
+    made.commits[1:] = []
+    finding = judged(made, tmp_path / "read")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary.startswith(
+        "the run ended before its drain was over: no commit had passed managed_otlp.logs.h0/0@"
+    )
+    made.commits.clear()
+    assert judged(made, tmp_path / "unread").verdict is Verdict.INCONCLUSIVE

@@ -88,3 +88,13 @@ def test_without_a_tenant_at_its_cap_nothing_is_judged(tmp_path: Path) -> None:
     made = limited("LIM-5")
     Sender(made, "sick", rate=2).live(100, 145)
     assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_control_in_which_nothing_came_says_nothing(tmp_path: Path) -> None:
+    """Its tenants were busy with what had come before, or the run was broken off as it began."""
+    made = lived("LIM-5")
+    made.produced = [line | {"sent": 99.0, "acked": 99.0} for line in made.produced]
+    made.attempts = [line for line in made.attempts if line["at"] >= 110]
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "no record came in the control for a tenant with more to send than its slots"

@@ -85,3 +85,24 @@ def test_a_change_that_nothing_waited_for_proves_nothing(tmp_path: Path) -> None
     assert judged(made, tmp_path / "idle")[MOVED].verdict is Verdict.INCONCLUSIVE
     made.events = [line for line in made.events if line["at"] != 60]
     assert judged(made, tmp_path / "few")[""].verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("at", "untried"), [(0, "moved or removed or added"), (20, "removed or added"), (40, "added")])
+def test_a_run_that_is_broken_off_before_the_changes_proves_nothing(at: float, untried: str, tmp_path: Path) -> None:
+    """What was not tried is named, and there may be nothing at all."""
+    made = changed()
+    made.events = [line for line in made.events if line["at"] <= at]
+    finding = judged(made, tmp_path)[""]
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == f"no tenant was {untried} while a member ran"
+
+
+def test_what_waits_as_the_run_is_broken_off_may_have_been_on_its_way(tmp_path: Path) -> None:
+    """It is late only where the history goes on beyond the bound."""
+    made = changed()
+    made.events = [line for line in made.events if line["at"] <= 60]
+    made.attempts = [line for line in made.attempts if line["at"] < 60]
+    made.produced = [line for line in made.produced if line["acked"] < 60]
+    finding = judged(made, tmp_path)[ADDED]
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "the run ended before all that waited for the change was due"
