@@ -89,11 +89,14 @@ def _about(example: Example) -> list[str]:
     lines = "\n".join((*example.passes, *example.fails))
     notes = {
         "@": "`a/0@3` is the record at offset 3 of partition 0 of tenant a's topic",
+        "answers 409 ": "409 says that a document with this id is there already",
         r"answers \d+ \d+ ": "several statuses are one for each item, inside a 200",
         "fault ": "a fault at a is what goes wrong with tenant a's cluster",
         "read ": "`read a/0 = 4` is a reading of the committed offset of partition 0 of that topic",
         " every ": "`0.0 to 5.0 every 0.1: …` happened at each of these times, the last one left out",
         "the next of ": "the next of a/0 is its first record that was in no request yet",
+        "group at rest": "a group is at rest when no rebalance is under way",
+        "told to stop": "a member is told to stop by SIGTERM",
         "phase drain": "in the drain everything has healed, and what is left must arrive",
         "phase control": "the control is the same load with no fault",
         "dead-few": "few partitions have a backlog, then many have",

@@ -6,6 +6,9 @@ import re
 
 from isolane.conformance.selftest.conformance.telling_kinds import TENANTS, Kinds, Telling
 
+_REACHED = {"no member can reach Kafka": "down", "members can reach Kafka again": "up"}
+"""What is then said of the broker."""
+
 
 def _owned(telling: Telling, _: float, said: re.Match[str]) -> None:
     tenant = TENANTS[said["tenant"]]
@@ -32,7 +35,7 @@ def _idle(telling: Telling, _: float, said: re.Match[str]) -> None:
 
 
 def _broker(telling: Telling, at: float, said: re.Match[str]) -> None:
-    telling.story.event(at, "broker", {"away": "down", "back": "up"}[said["state"]])
+    telling.story.event(at, "broker", _REACHED[said[0]])
 
 
 KINDS: Kinds = {
@@ -40,5 +43,5 @@ KINDS: Kinds = {
     re.compile(r"topic (?P<letter>\w), (?P<name>\S+), belongs to nobody"): _unowned,
     re.compile(r"topic (?P<letter>\w) has (?P<partitions>\d+) partitions from now on"): _grown,
     re.compile(r"(?P<tenants>\d+) tenants own a topic each"): _idle,
-    re.compile(r"Kafka is (?P<state>away|back)"): _broker,
+    re.compile("|".join(_REACHED)): _broker,
 }
