@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from isolane.conformance.report import plots
 from isolane.conformance.report.plots import Plot
@@ -14,6 +15,7 @@ from isolane.conformance.report.tables import Cell, Table
 from isolane.conformance.verdict import Verdict
 
 _TEMPLATE = "page.html.j2"
+_WORD = Markup('<span class="word">{}</span>')
 _MARKS = {
     Verdict.PASS.name: "✓",
     Verdict.FAIL.name: "✗",
@@ -89,7 +91,13 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["unbroken"] = unbroken
     return environment.get_template(_TEMPLATE).render(page=page, library=plots.library(), marks=_MARKS)
+
+
+def unbroken(text: str) -> Markup:
+    """Return text as HTML in which no line ends at a hyphen: there is no place to break in `--depth` or `ISO-1`."""
+    return Markup(" ").join(_WORD.format(word) if "-" in word else word for word in text.split(" "))
 
 
 def write(page: Page, path: Path) -> None:

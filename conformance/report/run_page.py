@@ -125,9 +125,7 @@ def _requirements(result: RunResult) -> Section:
             continue
         if not outcome.findings:
             rows.append((outcome.requirement.id, Cell.of(outcome.verdict), "", outcome.reason))
-        for number, finding in enumerate(outcome.findings):
-            head = "" if number else _head(outcome)
-            rows.append((head, Cell.of(finding.verdict), _link(finding), _seen(finding)))
+        rows += [(_head(each), Cell.of(each.verdict), _link(each), _seen(each)) for each in outcome.findings]
     heading = ("requirement", "verdict", "scenario", "seen")
     return Section(
         "Requirements",
@@ -141,9 +139,8 @@ def _requirements(result: RunResult) -> Section:
     )
 
 
-def _head(outcome: Outcome) -> str | Cell:
-    identifier = outcome.requirement.id
-    return Cell(identifier, link="violations") if outcome.verdict is Verdict.FAIL else identifier
+def _head(finding: Finding) -> str | Cell:
+    return Cell(finding.requirement, link="violations") if finding.verdict is Verdict.FAIL else finding.requirement
 
 
 def _link(finding: Finding) -> Cell:
@@ -177,20 +174,27 @@ def _scenario(result: RunResult, scenario: ScenarioRun, folder: Path) -> Section
 
 
 def _bounds(result: RunResult) -> Table:
-    rows = tuple((name, "—" if value is None else str(value)) for name, value in result.bounds.items())
+    rows = tuple((name, _bound(value)) for name, value in result.bounds.items())
     return Table("Effective bounds: promised by the descriptor, capped by the suite", ("", "value"), rows)
+
+
+def _bound(value: float | str | bool | None) -> str:  # noqa: FBT001 - one of the values a descriptor may hold
+    if value is None:
+        return "—"
+    return str(value) if isinstance(value, str | bool) else f"{value:,}"
 
 
 def _facts(result: RunResult) -> dict[str, str]:
     who, machine = result.implementation, result.machine
-    return {
+    facts = {
         "Depth": result.depth,
         "Seed": str(result.seed),
         "Date": result.started,
-        "Took": f"{result.seconds:.0f} s",
+        "Took": f"{result.seconds:.0f} s" if result.seconds else "",
         "Isolane": f"{result.suite}, catalogue {result.catalogue}",
         "Machine": ", ".join(f"{value} {name}" if name == "cores" else str(value) for name, value in machine.items()),
         **{name.capitalize(): value for name, value in result.services.items()},
         "Claims": ", ".join(who.features) or "no features",
-        "Descriptor": f"{who.descriptor} ({who.descriptor_hash[:12]})",
+        "Descriptor": f"{who.descriptor} ({who.descriptor_hash[:12]})" if who.descriptor_hash else who.descriptor,
     }
+    return {name: value for name, value in facts.items() if value}

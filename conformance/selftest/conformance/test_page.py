@@ -147,3 +147,9 @@ def test_faults_are_shaded_and_named() -> None:
     layout = plots.rates("", (CURVE,), SHADES, Axes((0, 1.5), 3000)).figure["layout"]
     assert [(shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [(0.5, 1.0)]
     assert [(label["x"], label["text"]) for label in layout["annotations"]] == [(0.5, "narrow: 5 s/request")]
+
+
+def test_no_line_ends_at_a_hyphen() -> None:
+    """Half an option, an id or a topic reads as something else; what is text stays text."""
+    html = page.unbroken("isolane why <RUN> --depth ISO-1.")
+    assert html == ('isolane why &lt;RUN&gt; <span class="word">--depth</span> <span class="word">ISO-1.</span>')
