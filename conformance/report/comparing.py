@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from isolane.conformance.report import run_page, scenario_section
+from isolane.conformance.report import fault_table, run_page, scenario_section
 from isolane.conformance.report.page import Page, Section
 from isolane.conformance.report.tables import Cell, Table
 from isolane.conformance.requirements import CATALOGUE
@@ -131,7 +131,7 @@ def _scenario(scenario: str, names: Sequence[str], runs: Sequence[StoredRun]) ->
     tables = (
         replace(table, caption=f"{name}: faults, as they are numbered in its plot")
         for name, history in lived.items()
-        for table in scenario_section.faults(history)
+        for table in fault_table.tables(history, scenario_section.view_of(history))
     )
     return Section(
         f"Scenario {scenario}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.demo import JUDGED
@@ -106,7 +107,7 @@ def _section(account: Account, view: View, times: tuple[float, float]) -> Sectio
 def _rates(account: Account, view: View, times: tuple[float, float]) -> Plot:
     history, healthy = account.history, account.healthy
     offered = series.offered_rate(history, healthy, view)
-    sick = zip((trial.fault.tenant for trial in account.trials), plots.SICK, strict=True)
+    sick = zip((trial.fault.tenant for trial in account.trials), plots.SICK, strict=False)
     return plots.rates(
         "Records accepted a second",
         (
@@ -131,7 +132,7 @@ def _delays(account: Account, view: View, times: tuple[float, float]) -> Plot:
     return plots.delays(
         f"{healthy}'s longest delay, by when the record was due",
         (Curve(healthy, plots.HEALTHY, series.delay(account.history, account.healthy, view)),),
-        series.shades(account.history, view),
+        [replace(shade, label="") for shade in series.shades(account.history, view)],  # the plot above it names them
         Axes(times, LEAST_DELAY_SHOWN),
     )
 

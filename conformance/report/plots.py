@@ -18,12 +18,15 @@ from isolane.conformance.report.tables import Table
 
 HEALTHY = "--healthy"
 HEALTHY_ALL = (HEALTHY, "--healthy-second", "--healthy-third", "--healthy-fourth")
-SICK = ("--sick-first", "--sick-second")
+SICK = ("--sick-first", "--sick-second", "--sick-third", "--sick-fourth", "--sick-fifth")
 OFFERED = "--offered"
 _INK, _FAINT, _RULE, _SHADE, _SURFACE = "--ink", "--faint", "--rule", "--shade", "--surface"
 
 _SHORTEST = 0.003
 """Seconds of delay below which differences are the harness's as much as the implementation's."""
+
+_LETTER = 1 / 50
+"""The part of a plot's width that a letter of a label takes where the plot is narrowest: on a telephone."""
 
 _TICKS = (0.01, 0.1, 1.0, 10.0, 100.0)
 _TICK_LABELS = ("10 ms", "0.1 s", "1 s", "10 s", "100 s")
@@ -91,7 +94,7 @@ def rates(title: str, curves: Sequence[Curve], shades: Sequence[Shade], axes: Ax
 
 def delays(title: str, curves: Sequence[Curve], shades: Sequence[Shade], axes: Axes) -> Plot:
     """Plot delays in seconds over time on a logarithmic scale, faults shaded."""
-    layout = _layout([Shade(shade.began, shade.ended, "") for shade in shades], axes.times)
+    layout = _layout(shades, axes.times)
     layout["yaxis"] |= {
         "type": "log",
         "range": [math.log10(_SHORTEST), math.log10(axes.top)],
@@ -105,7 +108,7 @@ def amounts(
     title: str, curves: Sequence[Curve], shades: Sequence[Shade], times: tuple[float, float], value: str
 ) -> Plot:
     """Plot amounts over time from zero on, faults shaded; `value` is how one is written, as Plotly formats it."""
-    layout = _layout([Shade(shade.began, shade.ended, "") for shade in shades], times)
+    layout = _layout(shades, times)
     layout["yaxis"] |= {"rangemode": "tozero", "nticks": 5}
     return Plot(title, {"data": _traces(curves, value, "linear"), "layout": layout}, 150, _keys(curves))
 
@@ -172,8 +175,20 @@ def _layout(shades: Sequence[Shade], times: tuple[float, float]) -> dict[str, An
         },
         "yaxis": axis | {"ticks": "", "linecolor": _SURFACE},
         "shapes": [_rectangle(shade) for shade in shades],
-        "annotations": [_label(shade) for shade in shades if shade.label],
+        "annotations": [_label(shade) for shade in _labelled(shades, times)],
     }
+
+
+def _labelled(shades: Sequence[Shade], times: tuple[float, float]) -> list[Shade]:
+    """Return the shades whose labels have room: of those that begin close to each other only the first."""
+    letter = _LETTER * (times[1] - times[0])
+    shown: list[Shade] = []
+    free = -math.inf
+    for shade in sorted(shades, key=lambda shade: shade.began):
+        if shade.label and shade.began >= free:
+            shown.append(shade)
+            free = shade.began + (len(shade.label) + 0.5) * letter
+    return shown
 
 
 def _rectangle(shade: Shade) -> dict[str, Any]:
@@ -187,7 +202,7 @@ def _rectangle(shade: Shade) -> dict[str, Any]:
         "y0": 0,
         "y1": 1,
         "fillcolor": _SHADE,
-        "line": {"width": 0},
+        "line": {"color": _FAINT, "width": 1, "dash": "dot"},
     }
 
 
@@ -200,5 +215,5 @@ def _label(shade: Shade) -> dict[str, Any]:
         "y": 1,
         "yanchor": "bottom",
         "showarrow": False,
-        "font": {"color": _FAINT, "size": 11},
+        "font": {"color": _INK, "size": 12},
     }

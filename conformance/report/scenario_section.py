@@ -10,8 +10,7 @@ from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.checkers.delivery import DRAIN
 from isolane.conformance.checkers.rates import quantile
 from isolane.conformance.history import History
-from isolane.conformance.history_values import Fault
-from isolane.conformance.report import plots, series
+from isolane.conformance.report import fault_table, plots, series
 from isolane.conformance.report.page import Section
 from isolane.conformance.report.plots import Axes, Curve, Plot
 from isolane.conformance.report.series import Series, Shade, View
@@ -52,7 +51,7 @@ def section(history: History, title: str, warnings: Sequence[str]) -> Section:
         title=f"Scenario {history.scenario}",
         says=(f"{title[:1].upper()}{title[1:]}.",) if title else (),
         plots=tuple(_plots(history)),
-        tables=tuple(faults(history)),
+        tables=tuple(fault_table.tables(history, view_of(history))),
         warnings=tuple(warnings),
         anchor=anchor(history.scenario),
     )
@@ -96,7 +95,7 @@ def groups_of(history: History) -> tuple[Group, ...]:
 
 def rates(history: History, axes: Axes) -> Plot:
     """Return the plot of what the clusters accepted: the one that shows at a glance who felt a fault."""
-    shades = numbered(history, view_of(history))
+    shades = _shades(history)
     curves = _accepted(history)
     return _summed(plots.rates("Records accepted a second", curves, shades, axes), curves, shades, _mean, "mean")
 
@@ -111,7 +110,7 @@ def axes_of(*histories: History) -> Axes:
 
 def _plots(history: History) -> Iterator[Plot]:
     view, groups = view_of(history), groups_of(history)
-    shades = numbered(history, view)
+    shades = _shades(history)
     times = 0.0, view.relative(view.ended)
     yield rates(history, axes_of(history))
     delays = _curves(groups, lambda tenant: series.delay(history, tenant, view), _most)
@@ -131,45 +130,8 @@ def _plots(history: History) -> Iterator[Plot]:
         yield plots.choosing("Records of one partition", shown, shades, times)
 
 
-def numbered(history: History, view: View) -> tuple[Shade, ...]:
-    """Return the faults in the view, each with its number: words would not fit into a small plot."""
-    return tuple(
-        replace(shade, label=str(number)) for number, shade in enumerate(series.shades(history, view), start=1)
-    )
-
-
-def faults(history: History) -> Iterator[Table]:
-    """Yield the table that says what the numbers in the plots stand for; none where there was no fault."""
-    view = view_of(history)
-    named = zip(_in_view(history, view), series.shades(history, view), strict=True)
-    rows = tuple(
-        (
-            str(number),
-            series.short(history, fault.tenant),
-            fault.name,
-            _script(fault),
-            _time(shade.began),
-            _time(shade.ended),
-        )
-        for number, (fault, shade) in enumerate(named, start=1)
-    )
-    if rows:
-        yield Table(
-            "Faults, as they are numbered in the plots", ("", "tenant", "fault", "its cluster", "from", "to"), rows
-        )
-
-
-def _in_view(history: History, view: View) -> list[Fault]:
-    return [fault for fault in history.faults if fault.began < view.ended and fault.ended > view.began]
-
-
-def _script(fault: Fault) -> str:
-    parts = ", ".join(f"{name} {value}" for name, value in fault.script.items())
-    return parts if len(parts) <= 60 else f"{parts[:59]}…"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s"
+def _shades(history: History) -> tuple[Shade, ...]:
+    return tuple(each.shade for each in fault_table.numbered(history, view_of(history)))
 
 
 def _accepted(history: History) -> tuple[Curve, ...]:

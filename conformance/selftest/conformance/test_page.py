@@ -149,6 +149,19 @@ def test_faults_are_shaded_and_named() -> None:
     assert [(label["x"], label["text"]) for label in layout["annotations"]] == [(0.5, "narrow: 5 s/request")]
 
 
+def test_labels_of_faults_do_not_stand_upon_each_other() -> None:
+    """Of faults that begin close to each other the first is labelled, in every plot; each has its shade."""
+    shades = [Shade(at, 80, str(number)) for number, at in enumerate((10.0, 10.1, 12.0, 40.0, 42.5), start=1)]
+    curve = Curve("brisk", plots.HEALTHY, Series((0.25,), (1.0,)))
+    for plot in (
+        plots.rates("", (curve,), shades, Axes((0, 80), 1)),
+        plots.delays("", (curve,), shades, Axes((0, 80), 1)),
+        plots.amounts("", (curve,), shades, (0, 80), "%{y}"),
+    ):
+        assert [label["text"] for label in plot.figure["layout"]["annotations"]] == ["1", "4", "5"]
+        assert len(plot.figure["layout"]["shapes"]) == 5
+
+
 def test_no_line_ends_at_a_hyphen() -> None:
     """Half an option, an id or a topic reads as something else; what is text stays text."""
     html = page.unbroken("isolane why <RUN> --depth ISO-1.")

@@ -21,11 +21,13 @@ from isolane.conformance.report import page, run_page, scenario_section
 from isolane.conformance.report.page import Page
 from isolane.conformance.report.tables import Cell
 from isolane.conformance.result import RunResult, ScenarioRun
+from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.conformance.selftest.conformance import builders
 from isolane.conformance.selftest.conformance.builders import Story, isolated
 from isolane.conformance.selftest.conformance.results import STARVED, result
 from isolane.conformance.stored import StoredRun
 from isolane.conformance.verdict import Verdict
+from isolane.fixtures.implementations import descriptor
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TITLES = ["Records accepted", "Longest delay", "Requests open", "Memory", "Records of one partition"]
@@ -121,7 +123,7 @@ def test_the_fault_is_shaded_in_every_plot_and_explained_once(tmp_path: Path) ->
     for plot in section.plots:
         assert [(shape["x0"], shape["x1"]) for shape in plot.figure["layout"]["shapes"]] == [(10, 20)]
     (faults,) = section.tables
-    assert faults.rows == (("1", "sick", "slow", "", "10.0 s", "20.0 s"),)
+    assert faults.rows == (("1", "slow", "10.0 to 20.0 s", "sick", ""),)
 
 
 def test_each_row_of_the_requirements_says_which_it_is_of(tmp_path: Path) -> None:
@@ -161,6 +163,18 @@ def test_partitions_can_be_chosen_the_worst_first(tmp_path: Path) -> None:
     assert next(iter(plot.choices)) == "managed_otlp.logs.sick/0"
     assert plot.choices["managed_otlp.logs.sick/0"] == plot.figure["data"]
     assert {trace["name"] for trace in plot.figure["data"]} == {"produced", "accepted or put aside", "committed past"}
+
+
+def test_no_two_tenants_have_the_same_colour(tmp_path: Path) -> None:
+    """Whatever their parts: up to as many as have a curve each in a scenario of the suite."""
+    known = descriptor.find("reference")
+    shapes = [scenario.shape(known).tenants for scenario in SCENARIOS]
+    for number, tenants in enumerate(each for each in shapes if len(each) <= scenario_section.MOST_TENANTS):
+        made = builders.story(healthy=len(tenants) - 1)
+        for told, tenant in zip(made.meta["tenants"], tenants, strict=True):
+            told["role"] = tenant.role
+        groups = scenario_section.groups_of(made.load(tmp_path / str(number)))
+        assert len({group.colour for group in groups}) == len(tenants)
 
 
 def test_many_tenants_share_a_curve(tmp_path: Path) -> None:
