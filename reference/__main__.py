@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from isolane.reference import log
 from isolane.reference.config import Config, ConfigError
 from isolane.reference.config_rules import check_change
+from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable
 from isolane.reference.dead_letter import DeadLetters
 from isolane.reference.exporter import Exporter
-from isolane.reference.kafka_consumer import KafkaGroupConsumer
+from isolane.reference.kafka_consumer import KafkaGroupConsumer, check_access
 from isolane.reference.program import Program
 from isolane.reference.runtime import Runtime
 from isolane.reference.telemetry import Telemetry
@@ -37,17 +38,28 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--config", metavar="FILE", help="the configuration, in YAML")
     what.add_argument("--print-schema", action="store_true", help="print the configuration's JSON Schema, and end")
-    parser.add_argument("--check", action="store_true", help="check the configuration, and end")
+    parser.add_argument(
+        "--check",
+        nargs="?",
+        const="configuration",
+        choices=("configuration", "brokers"),
+        help="check the configuration, or also that the brokers let the process in, and end",
+    )
     arguments = parser.parse_args()
     if arguments.print_schema:
         sys.stdout.write(f"{json.dumps(Config.model_json_schema(), indent=2)}\n")
         return 0
     try:
         config = Config.load(arguments.config)
+        if arguments.check == "brokers":
+            check_access(config.kafka)
         return 0 if arguments.check else _run(arguments.config, config)
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    except (ConsumerFailed, KafkaUnavailable) as error:
+        sys.stderr.write(f"kafka: {error}\n")
+        return 1
 
 
 def _run(path: str, config: Config) -> int:

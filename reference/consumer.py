@@ -103,7 +103,7 @@ class Consumer(Protocol):
 
 
 class KafkaUnavailable(Exception):  # noqa: N818  # named for the fact
-    """No consumer could be made now: no broker answers, or none that lets the process in."""
+    """No consumer could be made now: no broker answers."""
 
 
 class ConsumerFailed(Exception):  # noqa: N818  # named for the fact

@@ -1,17 +1,24 @@
-"""What all of kafka-python's clients need: how to reach the brokers, and to be closed when they do not start."""
+"""What all of kafka-python's clients need: how to reach the brokers, to hear a refusal, and to be closed after it."""
 
 from __future__ import annotations
 
 import ssl
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafka import KafkaProducer
+from kafka.errors import SaslAuthenticationFailedError, UnsupportedSaslMechanismError
+from kafka.net.compat import KafkaNetClient
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from isolane.reference.config import Kafka
+
+REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
+"""What brokers answer to whom they do not let in."""
 
 
 def connection(kafka: Kafka) -> dict[str, object]:
@@ -29,6 +36,37 @@ def connection(kafka: Kafka) -> dict[str, object]:
     return settings
 
 
+def refusal(kafka: Kafka, error: BaseException) -> str:
+    """Return who was refused, how it had authenticated itself, and why; never the password (OPS-3)."""
+    sasl = kafka.auth.sasl
+    return f"authentication as {sasl.username!r} by {sasl.mechanism} failed: {error}" if sasl else str(error)
+
+
+class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-python has no types
+    """The client's connections, which hear why a broker refuses them, and take it for an answer at the start.
+
+    By themselves they would throw away what comes together with the end of a connection, which is how a broker refuses
+    a password, and try again until the broker counts as away.
+    """
+
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401 - as above
+        transport = await super()._build_transport(node, timeout_at=timeout_at)
+        transport._sock_recv = partial(_last_words_first, transport._sock_recv)  # noqa: SLF001
+        return transport
+
+    async def _connect(self, node: Any, conn: Any, **options: object) -> None:  # noqa: ANN401 - as above
+        await super()._connect(node, conn, **options)
+        failure = conn.init_future.exception
+        if isinstance(failure, REFUSED) and not self.bootstrapped:
+            self._auth_failures[node.node_id] = failure
+
+
+def _last_words_first(receive: Callable[[], tuple[bytes, Exception | None]]) -> tuple[bytes, Exception | None]:
+    """Return what came before the end of a connection; the end is found again by the next call."""
+    received, trouble = receive()
+    return received, None if received else trouble
+
+
 @contextmanager
 def closing_when_it_fails() -> Iterator[Callable[..., Any]]:
     """Yield a maker of kafka-python's inner clients, and close what it made when an exception leaves the block.
@@ -38,7 +76,8 @@ def closing_when_it_fails() -> Iterator[Callable[..., Any]]:
     made: list[Any] = []
 
     def make(**settings: object) -> Any:  # noqa: ANN401 - kafka-python has no types
-        made.append(KafkaProducer.DEFAULT_CONFIG["kafka_client"](**settings))
+        net = NetworkSelector(**settings)
+        made.append(KafkaNetClient(net=net, manager=_Connections(net, **settings), **settings))
         return made[-1]
 
     try:

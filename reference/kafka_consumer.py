@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafka import AsyncConsumerRebalanceListener, KafkaConsumer, errors
@@ -14,10 +15,10 @@ from kafka.structs import OffsetAndMetadata
 
 from isolane.reference import log
 from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
-from isolane.reference.kafka_client import closing_when_it_fails, connection
+from isolane.reference.kafka_client import REFUSED, closing_when_it_fails, connection, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from isolane.reference.config import Kafka
     from isolane.reference.consumer import ConsumerRecord, Owner
@@ -175,22 +176,19 @@ class KafkaGroupConsumer:
             runtime: Of the process.
 
         Raises:
-            KafkaUnavailable: No broker answers, or none that lets the process in.
-            ConsumerFailed: Trouble that does not pass by itself.
+            KafkaUnavailable: No broker answers.
+            ConsumerFailed: Trouble that does not pass by itself: a broker does not let the process in, for one.
         """
         self._runtime = runtime
         self._grace = kafka.revoke_grace
         self._nap = runtime.condition()
         try:
-            with closing_when_it_fails() as client:
-                self._member = _member(kafka, client)
+            with _connected(kafka) as self._member:
                 latest = kafka.initial_offset == "latest"
                 self._begins_at_end = self._without_history(subscription) if latest else set()
-        except _FATAL as error:
-            raise ConsumerFailed(str(error)) from error
-        except errors.KafkaError as error:
+        except KafkaUnavailable:
             self._rest()
-            raise KafkaUnavailable(str(error)) from error
+            raise
         self._member.subscribe(pattern=subscription, listener=_Listener(self, owner))
 
     def poll(self, timeout: float) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
@@ -284,6 +282,31 @@ class KafkaGroupConsumer:
             for partition in self._member.partitions_for_topic(topic)
         }
         return set() if self._member.committed_offsets(places) else places
+
+
+def check_access(kafka: Kafka) -> None:
+    """Connect to a broker, and leave it again; blocks for some seconds at most, and joins no group.
+
+    Raises:
+        KafkaUnavailable: No broker answers.
+        ConsumerFailed: One does not let the process in.
+    """
+    with _connected(kafka) as member:
+        member.close(autocommit=False)
+
+
+@contextmanager
+def _connected(kafka: Kafka) -> Iterator[_Member]:
+    """Yield a client that has found a broker, and close it when an exception leaves the block; see `check_access`."""
+    try:
+        with closing_when_it_fails() as client:
+            yield _member(kafka, client)
+    except REFUSED as error:
+        raise ConsumerFailed(refusal(kafka, error)) from error
+    except _FATAL as error:
+        raise ConsumerFailed(str(error)) from error
+    except errors.KafkaError as error:
+        raise KafkaUnavailable(str(error)) from error
 
 
 def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:

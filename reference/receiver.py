@@ -117,7 +117,7 @@ class Receiver:
             try:
                 return self._connect(self)
             except KafkaUnavailable as error:
-                self._trouble = f"no broker lets this process in: {error}"
+                self._trouble = f"no broker answers: {error}"
                 log.warning("Kafka is not available", error=str(error))
         return None
 

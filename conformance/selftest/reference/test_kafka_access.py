@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 import trustme
+import yaml
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -19,9 +22,10 @@ from kafka.admin import UserScramCredentialUpsertion
 
 from isolane.conformance.selftest.reference.fakes import config
 from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, closing, refusing, values
+from isolane.conformance.selftest.reference.test_end_to_end import ran
 from isolane.fixtures.services.kafka import Kafka, NativeKafka
 from isolane.fixtures.services.kafka_settings import Access
-from isolane.reference.consumer import KafkaUnavailable, TopicPartition
+from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
 from isolane.reference.dead_letter import DeadLetters
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.services
 
 PASSWORD = "w0rd of a kind"  # noqa: S105 - of a broker that lives as long as these tests
+WRONG = "n0t that one"
 
 
 class Guarded:
@@ -96,15 +101,48 @@ def test_a_member_that_knows_the_password_receives(
 
 @refusing
 @pytest.mark.usefixtures("refused_connections")
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_a_wrong_password_is_refused_and_not_told(
-    guarded: Guarded, runtime: Runtime, caplog: pytest.LogCaptureFixture, mechanism: str
+def test_a_wrong_password_is_named_as_the_cause_and_not_told(
+    guarded: Guarded, runtime: Runtime, caplog: pytest.LogCaptureFixture, mechanism: str, protocol: str
 ) -> None:
-    """LIF-4, OPS-3: that may be put right, so the process can try again; the log has no secret."""
+    """OPS-3: who was refused, by which mechanism, long before a broker counts as away; the log has no secret."""
     guarded.admit("SCRAM-SHA-256")
-    with pytest.raises(KafkaUnavailable):
-        Member(Topics(guarded.kafka).connect(runtime, **guarded.settings(mechanism, "SASL_PLAINTEXT", "not it")))
-    assert "not it" not in caplog.text
+    began = time.monotonic()
+    with pytest.raises(ConsumerFailed, match=f"^authentication as 'isolane' by {mechanism} failed: ") as refused:
+        Member(Topics(guarded.kafka).connect(runtime, **guarded.settings(mechanism, protocol, WRONG)))
+    assert time.monotonic() - began < 5
+    assert WRONG not in f"{refused.value}{caplog.text}"
+
+
+@pytest.mark.parametrize(("password", "code"), [(PASSWORD, 0), (WRONG, 1)])
+def test_a_check_says_whether_the_brokers_let_it_in(guarded: Guarded, tmp_path: Path, password: str, code: int) -> None:
+    """`--check brokers`: it ends with exit code 0, or with 1 and a line that names mechanism and user."""
+    path = configured(tmp_path, guarded.settings("PLAIN", "SASL_PLAINTEXT", password))
+    ended, printed, told = ran("--config", path, "--check", "brokers")
+    assert (ended, printed) == (code, "")
+    assert ("kafka: authentication as 'isolane' by PLAIN failed: " in told) == bool(code)
+    assert WRONG not in told
+
+
+def test_a_process_with_a_wrong_password_ends(guarded: Guarded, tmp_path: Path) -> None:
+    """Its exit code is 1, and the last line of its log says why; nothing of it is the secret."""
+    path = configured(tmp_path, guarded.settings("SCRAM-SHA-256", "SASL_PLAINTEXT", WRONG))
+    guarded.admit("SCRAM-SHA-256")
+    ended, _, told = ran("--config", path)
+    last = orjson.loads(told.splitlines()[-1])
+    assert ended == 1
+    assert last["event"] == "crashed"
+    assert last["error"].startswith("authentication as 'isolane' by SCRAM-SHA-256 failed: ")
+    assert WRONG not in told
+
+
+def configured(folder: Path, kafka: dict[str, Any]) -> str:
+    """Write a configuration with these settings of Kafka; its path."""
+    path = folder / "config.yaml"
+    tenants = {"a": {"topics": ["^a$"], "elasticsearch": {"endpoints": ["http://127.0.0.1:1"]}}}
+    path.write_text(yaml.safe_dump({"kafka": kafka, "tenants": tenants}))
+    return str(path)
 
 
 @refusing
