@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
@@ -29,7 +28,6 @@ from isolane.conformance.stored import StoredRun
 from isolane.conformance.verdict import Verdict
 from isolane.fixtures.implementations import descriptor
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TITLES = ["Records accepted", "Longest delay", "Requests open", "Memory", "Records of one partition"]
 
 
@@ -223,30 +221,6 @@ def test_a_scenario_without_a_history_says_so(damage: str, tmp_path: Path) -> No
 def test_a_history_in_which_nothing_happened_has_a_page(tmp_path: Path) -> None:
     """Empty plots are no reason to fail."""
     assert page.render(made_page(tmp_path, builders.story()))
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
-@pytest.mark.parametrize(("width", "height"), [(1280, 6000), (420, 9000)])
-def test_a_browser_draws_every_plot_without_errors(width: int, height: int, tmp_path: Path) -> None:
-    """In a real browser, wide and narrow: every plot has lines, nothing is wider than the window, no script fails."""
-    path = tmp_path / "report.html"
-    probe = "onload = () => setTimeout(() => { document.body.dataset.wide = document.body.scrollWidth; }, 900)"
-    path.write_text(page.render(made_page(tmp_path)).replace("</body>", f"<script>{probe}</script></body>"))
-    browser = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
-    seen = subprocess.run(
-        [*browser, "--virtual-time-budget=20000", f"--window-size={width},{height}", "--dump-dom", path.as_uri()],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "CONSOLE" not in seen.stderr
-    plots = seen.stdout.split('<div class="plot')[1:]
-    assert len(plots) == len(TITLES)
-    assert all('class="js-line"' in plot for plot in plots)
-    wide = re.search(r'data-wide="(\d+)"', seen.stdout)
-    assert wide is not None
-    assert int(wide[1]) <= width
 
 
 def test_loading_a_page_reads_each_history_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
