@@ -71,7 +71,9 @@ def differences(results: Sequence[RunResult]) -> Iterator[str]:
     }
     for what, values in terms.items():
         if len(set(values)) > 1:
-            each = "; ".join(f"{name}: {value}" for name, value in zip(headings(results), values, strict=True))
+            each = "; ".join(
+                f"{name}: {value or 'not known'}" for name, value in zip(headings(results), values, strict=True)
+            )
             yield f"{what} was not the same ({each})"
 
 

@@ -59,6 +59,8 @@ def test_what_was_not_the_same_is_said_first() -> None:
     assert [line.partition(" was")[0] for line in told] == ["the depth", "the suite", "the machine", "what"]
     assert comparing.markdown([one, other]).startswith("> the depth was not the same (a: smoke; b: standard)")
     assert list(comparing.differences([one, named("b", result())])) == []
+    unknown = named("b", replace(result(), machine={}))
+    assert list(comparing.differences([one, unknown])) == ["the machine was not the same (a: Linux, 2; b: not known)"]
 
 
 def test_the_command_leaves_a_page_with_every_runs_plot(tmp_path: Path) -> None:
