@@ -45,8 +45,8 @@ class Receiver:
     """Owns the partitions of this member. Its loop never blocks for a cluster (LIF-1), unless it works inline.
 
     It is the `Owner` that the consumer tells of its partitions. The lock guards the partitions, which of them are
-    paused or unowned, and whether to stop; they are changed by the poll thread, or while that waits in the consumer,
-    and read by whoever stops the receiver or looks at it.
+    paused or unowned, what is left to commit, and whether to stop; they are changed by the poll thread, or while that
+    waits in the consumer, and read by whoever stops the receiver or looks at it.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Receiver:
         self._workers: dict[TopicPartition, PartitionWorker] = {}  # if their work is done inline
         self._paused: dict[TopicPartition, None] = {}  # in order: who was paused first is resumed first
         self._unowned: dict[TopicPartition, int | None] = {}  # with the first offset that waits, once it is known
+        self._finished: dict[TopicPartition, int] = {}  # by ownerships that a change ended, and not yet committed
         self._changed: Config | None = None  # the configuration to adopt
         self.connected = False  # before it is, there is nothing to give back
         self._polled_at = runtime.now()
@@ -168,9 +169,10 @@ class Receiver:
 
     def revoked(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See `Owner`."""
+        left = {place: self._finished[place] for place in places if place in self._finished}
         ended = {partition: self._end(partition) for partition in self._forget(places)}
         log.info("revoked", partitions=_names(places))
-        return {
+        return left | {
             partition.place: offset
             for partition, offset in ended.items()
             if offset is not None and offset != partition.committed
@@ -209,8 +211,12 @@ class Receiver:
             if former.destination(place.topic) != config.destination(place.topic):
                 partition = self._partitions.get(place)
                 begin = partition.end() if partition else self._unowned[place]
+                finished = begin if partition and begin is not None else self._finished.get(place)
                 self._drop([place])
                 self.assigned([place])
+                if finished is not None:
+                    with self._lock:
+                        self._finished[place] = finished
                 if begin is not None:
                     consumer.seek(place, begin)
                 consumer.resume([place])
@@ -250,7 +256,8 @@ class Receiver:
             for place, partition in self._partitions.items()
             if (offset := partition.committable(consumer.position(place))) is not None and offset != partition.committed
         }
-        if not due:
+        left = dict(self._finished)
+        if not due and not left:
             return
 
         def done(trouble: str | None) -> None:
@@ -260,10 +267,12 @@ class Receiver:
                 return
             for partition, offset in due.items():
                 partition.committed = offset
+            with self._lock:
+                self._finished = {place: at for place, at in self._finished.items() if left.get(place) != at}
 
         # One at a time, so that a later one never arrives first (OFF-2).
         self._committing = True
-        consumer.commit({partition.place: offset for partition, offset in due.items()}, done)
+        consumer.commit(left | {partition.place: offset for partition, offset in due.items()}, done)
 
     def _observe(self, consumer: Consumer) -> None:
         self._trouble = consumer.trouble()
@@ -286,6 +295,7 @@ class Receiver:
                 # A pause belongs to one ownership: the client forgets it too.
                 self._paused.pop(place, None)
                 self._unowned.pop(place, None)
+                self._finished.pop(place, None)
         return partitions
 
     def _drop(self, places: Collection[TopicPartition]) -> None:

@@ -65,6 +65,48 @@ def test_a_tenant_that_is_removed_is_sent_nothing_more(bench_of: Callable[..., B
     assert sorted(bench.clusters["a"].accepted[30:]) == sorted(waiting)
 
 
+@pytest.mark.parametrize("how", ["by and by", "as it is revoked", "as the process stops", "though it came back"])
+def test_what_was_finished_of_a_tenant_that_is_removed_is_committed(bench_of: Callable[..., Bench], how: str) -> None:
+    """OPS-4, DEL-8: whoever owns the partition next begins behind it, and with what was not finished."""
+    bench = bench_of(kafka={"autocommit": {"interval": "60s"}})
+    receiver = bench.program._receiver
+    bench.own(A, B)
+    bench.produce(A, 10)
+    eventually(lambda: A in receiver._partitions and receiver._partitions[A].committable(None) == 10)
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 10)
+    eventually(lambda: bench.clusters["a"].open)
+    assert A not in bench.kafka.committed
+    for tenants in ["b", "ab", "b"] if how == "though it came back" else ["b"]:
+        bench.change(tenants)
+        eventually(lambda owned="a" in tenants: (A in receiver._partitions) == owned)
+    if how == "as it is revoked":
+        bench.own(B)
+    elif how == "as the process stops":
+        bench.stop()
+    else:
+        receiver._commit_at = 0.0
+    bench.commits(A, 10)
+
+
+def test_what_was_finished_and_is_lost_is_not_committed(bench_of: Callable[..., Bench]) -> None:
+    """REB-3: nor is it later, when the partition is owned again and begins elsewhere."""
+    bench = bench_of(kafka={"autocommit": {"interval": "60s"}})
+    receiver = bench.program._receiver
+    bench.own(A, B)
+    bench.produce(A, 10)
+    eventually(lambda: A in receiver._partitions and receiver._partitions[A].committable(None) == 10)
+    bench.change("b")
+    eventually(lambda: A not in receiver._partitions)
+    bench.own(B, lost=True)
+    eventually(lambda: A not in receiver._unowned)
+    bench.produce(B, 5)
+    eventually(lambda: receiver._partitions[B].committable(None) == 5)
+    receiver._commit_at = 0.0
+    bench.commits(B, 5)
+    assert A not in bench.kafka.committed
+
+
 def test_a_tenant_is_sent_to_another_cluster(bench_of: Callable[..., Bench]) -> None:
     """OPS-4: what waits for a cluster that is gone goes to the new one at once, however long it had failed before."""
     bench = bench_of(retry={"initial_interval": "10ms", "max_interval": "60s"})
