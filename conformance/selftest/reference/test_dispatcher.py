@@ -58,6 +58,14 @@ class Bench:
         self.open += grants
         return grants
 
+    def come(self) -> list[Grant]:
+        """Let the times come that decisions name, until something is granted; begin it."""
+        while not (grants := self.decide()):
+            _, again = self.dispatcher.decide(self.now)
+            assert again is not None, "nothing would ever be granted"
+            self.now = again
+        return grants
+
     def settle(self, grant: Grant, outcome: Outcome, after: float = 0.01, retry_after: float | None = None) -> None:
         """End an attempt with the same outcome for all that was sent, so many seconds from now."""
         self.now += after
