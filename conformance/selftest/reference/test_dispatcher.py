@@ -375,6 +375,22 @@ def test_equals_take_turns_within_one_instant() -> None:
         assert max(granted.values()) - min(granted[tenant] for tenant in tenants) <= 1
 
 
+def test_equals_take_turns_with_retries_that_become_due() -> None:
+    """A refused flush has its turn from when it is due, not from when it was refused: others came before it."""
+    bench = Bench(workers=1)
+    bench.prove("a", "b", "c")
+    bench.submit("a")
+    bench.settle(bench.decide()[0], RETRYABLE)
+    bench.now += 0.1
+    bench.submit("c")
+    (busy,) = bench.decide()
+    bench.submit("b")
+    bench.now += 0.2
+    assert not bench.decide()
+    bench.settle(busy, ACCEPTED)
+    assert bench.tenants(bench.decide()) == ["b"]
+
+
 def test_tenants_at_risk_share_a_part_of_the_workers() -> None:
     """ISO-5: however many tenants do badly, together they hold a few workers, and the healthy find the others free."""
     bench = Bench()
@@ -389,6 +405,17 @@ def test_tenants_at_risk_share_a_part_of_the_workers() -> None:
     assert len(probes) == LIMITER.probation_slots - 1
     bench.submit("h")
     assert bench.tenants(bench.decide()) == ["h"]
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_one_probe_is_left_for_those_at_risk_however_few_there_are(slots: int) -> None:
+    """LIM-4: a tenant that was tried before is tried again, and not two at once where new ones may come."""
+    bench = Bench(LIMITER.model_copy(update={"probation_slots": slots}))
+    for tenant in ("s1", "s2"):
+        bench.submit(tenant)
+        bench.settle(bench.decide()[0], RETRYABLE)
+    bench.now += 60
+    assert len(bench.decide()) == 1
 
 
 def test_probes_go_to_the_least_recently_probed() -> None:
@@ -511,6 +538,7 @@ def test_an_attempt_is_not_suspect_while_its_cluster_accepts_others() -> None:
     bench.settle(bench.open[0], ACCEPTED, after=0.0)
     bench.decide()
     bench.submit("h")
+    assert bench.dispatcher.decide(bench.now) == ([], None), "there is no time at which it would be"
     assert not bench.dispatcher.overstayed(bench.now)
 
 
@@ -665,6 +693,24 @@ def test_halves_are_sent_at_once_and_keep_their_turn() -> None:
     assert ids(first.flush) == ids(own[:2])
     bench.settle(first, ACCEPTED)
     assert ids(bench.decide()[0].flush) == ids(own[2:])
+
+
+def test_a_record_is_condemned_when_others_were_accepted_since_it_was_first_sent() -> None:
+    """DEL-5: as long as its cluster accepts nothing else it may be the cluster that is at fault."""
+    bench = Bench()
+    bench.prove("a", cap=2)
+    bench.now += 1
+    bench.submit("a")
+    condemned = []
+    for _ in range(2):
+        (grant,) = bench.come()
+        division, _ = bench.dispatcher.settle(grant, reply(Outcome.CONDEMNED), bench.now)
+        condemned.append(len(division.condemned))
+        bench.open.remove(grant)
+        bench.now += 0.01
+        bench.submit("a")
+        bench.settle(bench.decide()[0], ACCEPTED)
+    assert condemned == [0, 1]
 
 
 def test_environment_errors_say_nothing_of_the_load() -> None:
