@@ -47,19 +47,18 @@ class AdaptiveCap:
         if saturated and began >= self._halved_at:
             self.value = min(self._ceiling, self.value + 1)
 
-    def bad(self, began: float, now: float, share: float = 1.0) -> bool:
-        """Take a slow or failed attempt, or one of which a `share` was refused; tell whether it was news.
+    def bad(self, began: float, now: float, share: float = 1.0) -> None:
+        """Take a slow or failed attempt, or one of which a `share` was refused.
 
         Shares add up, and halve the cap when they come to a whole.
         """
         if began < self._halved_at:
-            return False
+            return
         self._refusals += share
         if self._refusals >= 1.0:
             self._refusals = 0.0
             self._halved_at = now
             self.value = max(self._floor, self.value // 2)
-        return True
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +77,7 @@ class Grant:
     flush: Flush
     began: float
     timeout: float
-    probe: bool = False
+    probe: bool
     overdue: bool = False
     cut: bool = False
 
@@ -151,7 +150,7 @@ class Dispatcher:
         self._flush_bytes = flush_bytes
         self._timeout = timeout
         self._tenants: dict[str, _Tenant] = {}
-        self._waiting: dict[str, _Tenant] = {}  # those with work that waits, ready or not
+        self._waiting: dict[str, _Tenant] = {}  # those with work, ready or not; `_ripen` forgets the others
         self._open: list[Grant] = []  # in the order in which they began
         self._pace = 0.0  # as a tenant's, of all tenants together
         self._turns = count()
@@ -238,8 +237,7 @@ class Dispatcher:
             own.waiting, own.turn, own.slots, own.overdue = former.waiting, former.turn, former.slots, former.overdue
             own.renewed_at = now
             own.waiting.hasten()
-            if tenant in self._waiting:
-                self._waiting[tenant] = own
+            self._waiting[tenant] = own
 
     def at_risk(self, tenant: str) -> bool:
         """Whether `tenant` has had no success yet, did badly last, or has an attempt open that is slow."""
@@ -298,7 +296,6 @@ class Dispatcher:
                 tenant = self._tenant(grant.flush.lane.tenant)
                 grant.overdue = True
                 tenant.overdue += 1
-                tenant.last_was_bad = True
                 tenant.cap.bad(grant.began, now)
 
     def _ripen(self, now: float) -> None:
@@ -400,8 +397,7 @@ class Dispatcher:
             tenant.waiting.delay(rest, now + self._backoff.delay(flush.attempts, reply.retry_after))
         if reply.retry_after and not division.accepts:
             tenant.resume_at = max(tenant.resume_at, now + reply.retry_after)
-        if tenant.waiting:
-            self._waiting[flush.lane.tenant] = tenant
+        self._waiting[flush.lane.tenant] = tenant
 
 
 def _events(tenant: _Tenant) -> list[float]:
