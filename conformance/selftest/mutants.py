@@ -28,11 +28,14 @@ from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[2]
 _TESTS = ROOT / "conformance" / "selftest" / "reference"
-_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}")
+_OPTIONS = ("-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}")
 
 PURE = {
     "offsets": ("test_offsets.py",),
-    "limiter": ("test_limiter.py", "test_dispatcher.py", "test_dispatcher_sight.py"),
+    "limiter": (
+        "test_limiter.py",
+        *("test_dispatcher.py", "test_dispatcher_pauses.py", "test_dispatcher_renewal.py", "test_dispatcher_sight.py"),
+    ),
     "allowance": ("test_allowance.py",),
     "outcome": ("test_outcome.py",),
 }
@@ -59,7 +62,7 @@ OPERATORS = (
 EXAMPLES = 30
 """Examples of each property that is tried on a mutant: always the same ones, so that a survivor is one again."""
 
-PATIENCE = 60
+PATIENCE = 20
 """Seconds of processor time after which a mutant counts as noticed: its tests go round in circles."""
 
 
