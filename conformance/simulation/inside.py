@@ -75,6 +75,9 @@ def _check_allowance(partition: Partition) -> None:
         raise Failure("MEM-1", f"{partition.place} has {held.records} records in flight of {bounds.records}")
     if held.bytes > bounds.bytes and held.records > 1:
         raise Failure("MEM-2", f"{partition.place} has {held.bytes} bytes in flight of {bounds.bytes}")
+    if held.records < 0 or held.bytes < 0:
+        back = f"{-held.records} records and {-held.bytes} bytes"
+        raise Failure("MEM-2", f"{partition.place} has given back {back} more than it had in flight")
 
 
 def _check_slots(line: IsolatedLine) -> None:

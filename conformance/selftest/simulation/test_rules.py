@@ -135,6 +135,10 @@ def _exceed_the_records(program: Program) -> None:
     inside.partitions(program)[0]._allowance.records = 4
 
 
+def _give_back_too_much(program: Program) -> None:
+    inside.partitions(program)[0]._allowance.bytes = -1
+
+
 def _exceed_the_budget(program: Program) -> None:
     program._line.hold("t0", 10_000_000)
 
@@ -146,6 +150,7 @@ def _exceed_the_budget(program: Program) -> None:
         (_leak_a_slot, "LIM-8"),
         (_exceed_the_bytes, "MEM-2"),
         (_exceed_the_records, "MEM-1"),
+        (_give_back_too_much, "MEM-2"),
         (_exceed_the_budget, "MEM-6"),
     ],
 )
