@@ -23,8 +23,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "docs"))
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
-    run([sys.executable, "-m", "pip", "wheel", *options, str(source)], folder)
+    options = ["--verbose", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    said = run([sys.executable, "-m", "pip", "wheel", *options, str(source)], folder)
+    assert "Warning" not in said
     (built,) = folder.glob("isolane-*.whl")
     return built
 
