@@ -76,7 +76,7 @@ def _row(history: History, each: Numbered) -> tuple[str, ...]:
     return (
         shade.label,
         first.name,
-        f"{shade.began:.1f} to {shade.ended:.1f} s",
+        f"{shade.began:.1f} to {shade.ended:.1f}\N{NO-BREAK SPACE}s",
         ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} tenants",
         in_words(first.script),
     )

@@ -27,9 +27,9 @@ def test_the_same_fault_at_several_clusters_at_once_is_one(tmp_path: Path) -> No
     made.fault("gone", "h2", 110, 120)
     table = table_of(made, tmp_path)
     assert [row[:4] for row in table.rows] == [
-        ("1", "slow", "10.0 to 20.4 s", "sick, h0"),
-        ("2", "gone", "10.0 to 20.0 s", "h2"),
-        ("3", "slow", "12.0 to 20.0 s", "h1"),
+        ("1", "slow", "10.0 to 20.4\N{NO-BREAK SPACE}s", "sick, h0"),
+        ("2", "gone", "10.0 to 20.0\N{NO-BREAK SPACE}s", "h2"),
+        ("3", "slow", "12.0 to 20.0\N{NO-BREAK SPACE}s", "h1"),
     ]
     history = made.load(tmp_path / "again")
     shades = [each.shade for each in fault_table.numbered(history, scenario_section.view_of(history))]

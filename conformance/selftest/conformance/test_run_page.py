@@ -121,7 +121,7 @@ def test_the_fault_is_shaded_in_every_plot_and_explained_once(tmp_path: Path) ->
     for plot in section.plots:
         assert [(shape["x0"], shape["x1"]) for shape in plot.figure["layout"]["shapes"]] == [(10, 20)]
     (faults,) = section.tables
-    assert faults.rows == (("1", "slow", "10.0 to 20.0 s", "sick", ""),)
+    assert faults.rows == (("1", "slow", "10.0 to 20.0\N{NO-BREAK SPACE}s", "sick", ""),)
 
 
 def test_each_row_of_the_requirements_says_which_it_is_of(tmp_path: Path) -> None:
