@@ -6,6 +6,7 @@ with `pytest_live` when `--implementation` is given.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -30,4 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Bring in the conformance tests when they are asked for."""
     config.addinivalue_line("markers", "requirement(id): the test judges this requirement of the catalogue")
     if config.getoption("implementation"):
-        config.pluginmanager.import_plugin("isolane.conformance.pytest_live")
+        with warnings.catch_warnings():
+            # How kafka-python reads its schemas when it is imported, on Python 3.11: a line for each of them.
+            warnings.filterwarnings("ignore", "(open|read)_text is deprecated", DeprecationWarning)
+            config.pluginmanager.import_plugin("isolane.conformance.pytest_live")

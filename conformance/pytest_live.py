@@ -17,6 +17,7 @@ from rich.console import Console
 from isolane.conformance import engine, regressions, services, sharing
 from isolane.conformance.errors import ImplementationNotStartedError
 from isolane.conformance.report import files, run_page, table
+from isolane.conformance.report.printing import width
 from isolane.conformance.requests import RequestError, request
 from isolane.conformance.requirements import requirement
 from isolane.conformance.result import RunResult
@@ -195,7 +196,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if live.result is not None:
         result = _excused(config, live.result)
         terminalreporter.section("isolane")
-        console = Console(force_terminal=terminalreporter.hasmarkup)
+        wide = width(terminal=terminalreporter.isatty())
+        console = Console(force_terminal=terminalreporter.hasmarkup, width=wide)
         with console.capture() as captured:
             table.show(result, console)
         terminalreporter.write(captured.get())

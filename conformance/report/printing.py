@@ -13,5 +13,9 @@ WIDE = 120
 
 def printer(*, highlight: bool = True) -> Console:
     """Return standard output, as wide as its terminal; where it is none `COLUMNS` says how wide, or it is `WIDE`."""
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else WIDE, highlight=highlight)
+    return Console(width=width(terminal=sys.stdout.isatty()), highlight=highlight)
+
+
+def width(*, terminal: bool) -> int | None:
+    """Return how wide to print; None for as wide as the terminal, or `COLUMNS`, says."""
+    return None if terminal or "COLUMNS" in os.environ else WIDE

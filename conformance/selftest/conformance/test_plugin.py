@@ -22,7 +22,7 @@ def cache() -> Path:
 def folder(cache: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """An empty folder in which pytest runs with the plugin, whether Isolane is installed or not."""
     monkeypatch.setenv("ISOLANE_CACHE", str(cache))
-    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
     return pytester
 
 
@@ -40,6 +40,7 @@ def test_without_the_option_nothing_is_added(folder: pytest.Pytester) -> None:
 def test_with_it_there_is_a_test_for_each_requirement_and_scenario(folder: pytest.Pytester) -> None:
     """The conformance tests are found from any folder, named by scenario and requirement."""
     result = run(folder, "--implementation", "reference", "--collect-only", "-q")
+    assert "Warning" not in f"{result.stdout}{result.stderr}", "what libraries warn of is not for who uses the plugin"
     result.stdout.fnmatch_lines_random(["*isolation-ISO-1*", "*isolation-ISO-3*", "*crash-DEL-1*"])
 
 
@@ -99,3 +100,25 @@ def test_with_workers_each_scenario_stays_with_one(
     workers = {name: {worker for scenario, _, worker in asked if scenario == name} for name, _, _ in asked}
     assert workers.keys() == {"isolation", "crash"}
     assert all(len(each) == 1 for each in workers.values())
+
+
+TELLS = """
+import pytest
+from isolane.conformance import pytest_live
+from isolane.conformance.selftest.conformance.results import FAILED, result
+
+pytest_live.LiveRun.outcome = lambda run, declared: pytest.skip("not judged here")
+pytest_live.LiveRun.result = property(lambda run: result(FAILED))
+"""
+
+
+def test_the_report_is_wide_where_there_is_no_terminal(
+    folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As other commands print it, into a file or a CI's log."""
+    folder.makepyfile(tells=TELLS)
+    monkeypatch.setenv("PYTHONPATH", str(folder.path))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    printed = run(folder, "-p", "tells", "--implementation", "reference")
+    rows = [line for line in printed.outlines if line.startswith(("ISO-", "DEL-"))]
+    assert 100 < max(map(len, rows)) <= 120
