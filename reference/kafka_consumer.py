@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from kafka.structs import OffsetAndMetadata
 from isolane.reference import log
 from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
 from isolane.reference.kafka_client import REFUSED, closing_when_it_fails, connection, refusal
+from isolane.reference.kafka_turns import FetchTurns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -58,6 +60,13 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
     _asked: Any = None  # the request for the ends that is under way, or was answered last
     _ends: Mapping[KafkaTopicPartition, int] = {}  # replaced, never changed
 
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - whatever the client takes
+        """Make the client, and let partitions that are behind take turns in its fetches."""
+        super().__init__(**settings)
+        self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
+        fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
+        self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
+
     def poll_whole(self, timeout_ms: int) -> Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]]:
         """Poll, and see a join through that has begun, or is due, before.
 
@@ -75,6 +84,7 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         if coordinator.need_rejoin():
             coordinator.poll(timeout_ms=_milliseconds(_JOIN_TIMEOUT))
         batches: Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]] = self.poll(timeout_ms=timeout_ms)
+        self._turns.took(batches)
         return batches
 
     def fetch_position(self, place: KafkaTopicPartition) -> int | None:
@@ -124,6 +134,23 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         if self._coordinator.coordinator_id is None or self._coordinator.heartbeat.session_timeout_expired():
             return "the group's broker does not answer"
         return None
+
+    def _in_turn(self, places: Collection[KafkaTopicPartition]) -> list[KafkaTopicPartition]:
+        """Return which of the partitions that may be fetched are to be; for the client, when it makes its fetches."""
+        behind: dict[object, list[tuple[KafkaTopicPartition, int]]] = defaultdict(list)
+        for place in places:
+            state = self._subscription.assignment[place]
+            leader = self._manager.cluster.leader_for_partition(place)
+            asked_already = leader in self._fetcher._nodes_with_pending_fetch_requests  # noqa: SLF001
+            if not asked_already and state.highwater is not None and state.highwater > state.position.offset:
+                behind[leader].append((place, state.highwater - state.position.offset))
+        waiting: set[KafkaTopicPartition] = set()
+        for own in behind.values():
+            turn = self._turns.next(own)
+            for place in turn:
+                self._subscription.move_partition_to_end(place)
+            waiting.update(place for place, _ in own[len(turn) :])
+        return [place for place in places if place not in waiting]
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the client's own loop, which goes on meanwhile with heartbeats; for a rebalance listener."""

@@ -142,6 +142,26 @@ def test_a_resumed_partition_goes_on_while_another_drains(topics: Topics, join: 
     assert member.received == sent
 
 
+def test_a_partition_with_little_is_fetched_between_many_that_are_behind(
+    topics: Topics, join: Callable[..., Member]
+) -> None:
+    """ISO-7: its record does not wait until each of the others has had a fetch of its own, also the second time."""
+    loud = topics.create("loud", partitions=12)
+    quiet = TopicPartition(topics.create("quiet"), 0)
+    for partition in range(12):
+        topics.produce(loud, *values(20, size=100_000), partition=partition)
+    member = join()
+    others = [TopicPartition(loud, partition) for partition in range(12)]
+    member.poll_until(lambda: all(member.received[place] for place in others))
+    for number in range(1, 6):
+        before = sum(len(member.received[place]) for place in others)
+        topics.produce(quiet.topic, b"little")
+        while len(member.received[quiet]) < number:
+            member.poll()
+        assert sum(len(member.received[place]) for place in others) - before <= 4 * 256 * 1024 / 100_000
+    assert not all(len(member.received[place]) == 20 for place in others), "nobody was behind any more"
+
+
 def test_the_position_passes_what_cannot_be_delivered(topics: Topics, join: Callable[..., Member]) -> None:
     """OFF-3: aborted records are not returned, and the position moves over them to the end of the log."""
     topic = topics.create("transactions")
