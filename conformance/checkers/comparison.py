@@ -300,7 +300,10 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
             f"{before.window.share:.2f} of the offered records were accepted, "
             f"p99 delay {_seconds(before.p99)}, longest gap {before.gap.seconds:.1f} s"
         )
-    return Comparison(before, during)
+    compared = Comparison(before, during)
+    if during.p99 == math.inf and len(compared.breaches()) == 1 and history.last < phase.ended + compared.delay_bound:
+        raise CannotJudgeError(f"the run ended before all of {flow.who} in {phase.name} was due")
+    return compared
 
 
 def _broken(comparisons: Sequence[Comparison]) -> tuple[Comparison, list[str]]:

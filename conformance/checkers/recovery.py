@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isolane.conformance.checkers import comparison, faults, harness
+from isolane.conformance.checkers import comparison, faults, harness, membership
 from isolane.conformance.checkers.comparison import GAP, CannotJudgeError
 from isolane.conformance.checkers.failure import failure
 from isolane.conformance.history import History
@@ -131,10 +131,9 @@ def _judge(history: History, healed: Sequence[Fault], heal: Phase, usual: Drain 
         "first request after the heal": Figure(first, "s"),
         "recovery": Figure(gone, "s after the heal"),
     }
+    if left:
+        return _left_behind(history, heal, left, figures)
     try:
-        if left:
-            sentence = f"records of {history.meta.owners[left[0].topic]} never accepted: {len(left)} of all"
-            return failure(history, REQUIREMENT, heal.name, sentence, left[0], figures=figures)
         if usual is not None and drain.timed >= COMPARABLE * usual.timed:
             figures |= _timed(drain, usual)
             if drain.rate < RATE * usual.rate:
@@ -148,6 +147,15 @@ def _judge(history: History, healed: Sequence[Fault], heal: Phase, usual: Drain 
         return comparison.doubted(history, REQUIREMENT, heal.name, reason)
     passed = f"{whose} was gone {gone:.1f} s after the heal, and nobody felt it go"
     return comparison.judged(history, REQUIREMENT, heal.name, compared, passed=passed, more=figures)
+
+
+def _left_behind(history: History, heal: Phase, left: Sequence[Produced], figures: Mapping[str, Figure]) -> Finding:
+    """Return the finding that records of a backlog were never accepted, unless nobody waited for them to the end."""
+    if membership.end(history) == math.inf:
+        reason = CannotJudgeError(f"records were not accepted ({len(left)}), but the run was broken off")
+        return comparison.doubted(history, REQUIREMENT, heal.name, reason)
+    sentence = f"records of {history.meta.owners[left[0].topic]} never accepted: {len(left)} of all"
+    return failure(history, REQUIREMENT, heal.name, sentence, left[0], figures=figures)
 
 
 def _gone(history: History, drain: Drain, fault: Fault) -> float:

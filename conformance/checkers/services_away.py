@@ -90,6 +90,8 @@ def _recovered(history: History, absence: Absence) -> Finding:
         summary = f"the process ended by itself while {absence.what} was away, or after"
         return Finding("LIF-4", history.scenario, Verdict.FAIL, summary, absence.case, figures)
     late: list[Produced] = [each for each in waiting if history.finished_at(each) > absence.ended + bound]
+    if late and history.last <= absence.ended + bound:
+        return judge.doubts("the run ended before all that waited was due", figures)
     if late:
         return judge.fails(f"records not finished {bound:g} s after {absence.what} was back", late, figures)
     if not waiting:

@@ -147,7 +147,8 @@ def _given_more(history: History, stalled: list[Change]) -> Finding:
     }
     left = [record for record in backlog if history.finished_at(record) == math.inf]
     if left:
-        return judge.fails("records of inherited partitions that never were delivered", left, figures)
+        what, why = "records of inherited partitions that never were delivered", cases.pending(history, left)
+        return judge.doubts(f"{what} ({len(left)}), but {why}", figures) if why else judge.fails(what, left, figures)
     if levels is None or not backlog:
         return judge.doubts("the member that inherited was not sampled before and after, or inherited nothing", figures)
     before, after = levels

@@ -106,6 +106,8 @@ def _in_time(history: History, stop: Stop, grace: float) -> Finding:
         "seconds from SIGTERM to the end": Figure(stop.seconds, "s", f"≤ {grace:g}"),
         "exit code": Figure(math.nan if stop.code is None else stop.code),
     }
+    if stop.seconds == math.inf and history.last <= stop.at + grace + MARGIN:
+        return judge.doubts("the run ended before the member had to", figures)
     if stop.seconds > grace + MARGIN or stop.code == -9:
         summary = f"a member that was told to stop had not ended {grace:g} s later"
         return Finding("LIF-2", history.scenario, Verdict.FAIL, summary, judge.case, figures)

@@ -26,11 +26,13 @@ from isolane.conformance.selftest.conformance import (
     test_checkers_recovery,
     test_checkers_refused,
     test_checkers_services_away,
+    test_checkers_stalled,
     test_checkers_stopping,
     test_checkers_tenant_changes,
 )
 from isolane.conformance.selftest.conformance.builders import Story, isolated, story
 from isolane.conformance.selftest.conformance.limited import lived
+from isolane.conformance.verdict import Verdict
 
 
 def noticed() -> Story:
@@ -66,6 +68,7 @@ STORIES: tuple[Callable[[], Story], ...] = (
     test_checkers_recovery.recovered,
     test_checkers_refused.tried,
     test_checkers_services_away.away,
+    test_checkers_stalled.stall,
     test_checkers_stopping.stopped,
     test_checkers_tenant_changes.changed,
 )
@@ -93,13 +96,34 @@ def _when(line: dict[str, float]) -> float:
     return next(float(line[name]) for name in ("ended", "seen", "at", "acked") if name in line)
 
 
-@pytest.mark.parametrize("make", STORIES, ids=lambda make: f"{make.__module__.rpartition('.')[2]}.{make.__name__}")
+def _name(make: Callable[[], Story]) -> str:
+    return f"{make.__module__.rpartition('.')[2]}.{make.__name__}"
+
+
+@pytest.mark.parametrize("make", STORIES, ids=_name)
 def test_a_history_that_is_broken_off_anywhere_can_be_judged(make: Callable[[], Story], tmp_path: Path) -> None:
     """On every requirement, by every checker; what is told of a record comes with its story."""
     for number, made in enumerate(cuts(make())):
         found = judge(made.load(tmp_path / str(number)))
         assert all(finding.summary for finding in found)
         assert all(finding.story for finding in found if finding.evidence)
+
+
+@pytest.mark.parametrize("make", STORIES, ids=_name)
+def test_a_history_that_is_broken_off_has_no_violation_that_the_whole_one_has_not(
+    make: Callable[[], Story], tmp_path: Path
+) -> None:
+    """What had not happened yet may have been on its way."""
+    made = make()
+    made.meta["judges"] = list(CATALOGUE.requirements)
+    violated = violations(made, tmp_path / "whole")
+    for number, part in enumerate(cuts(made)):
+        assert violations(part, tmp_path / str(number)) <= violated
+
+
+def violations(made: Story, folder: Path) -> set[str]:
+    """The requirements that are violated in a history."""
+    return {finding.requirement for finding in judge(made.load(folder)) if finding.verdict is Verdict.FAIL}
 
 
 def test_they_are_broken_off_after_events_of_every_kind() -> None:
