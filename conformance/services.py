@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from isolane.conformance.opening import Services
 from isolane.conformance.recording import Clusters
 from isolane.fixtures.cluster import ScriptedClusters
 from isolane.fixtures.services import Kafka
+from isolane.fixtures.services.kafka_files import DATA
 
 NATIVE = "native"
 EXTERNAL = "external:"
@@ -91,6 +93,9 @@ def started(
 ) -> Iterator[Services]:
     """The services of `choice`, their logs below `folder`; with `keep` worlds leave in them what they made.
 
+    What a broker of our own had on disk, some 200 MB that no command reads, ends with it, unless `keep`, or an exception
+    leaves the block.
+
     Raises:
         FixtureError: One of them does not start; the message says what to do.
     """
@@ -99,6 +104,8 @@ def started(
     )
     with _clusters(choice, folder, progress) as clusters, kafka as broker:
         yield Services(broker.bootstrap, clusters, choice.described, broker.listeners, keep=keep)
+    if choice.kafka == NATIVE and not keep:
+        shutil.rmtree(folder / "kafka" / DATA)
 
 
 def _clusters(choice: ServiceChoice, folder: Path, progress: Callable[[str], None]) -> Clusters:

@@ -32,6 +32,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         yield started
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_of_a_broker_its_log_is_left(*, keep: bool, tmp_path: Path) -> None:
+    """And not its data, which are large and which nobody reads, unless they are to be kept."""
+    with services.started(services.ServiceChoice(), tmp_path, print, keep=keep):
+        assert (tmp_path / "kafka" / "data").exists()
+    assert (tmp_path / "kafka" / "kafka.log").exists()
+    assert (tmp_path / "kafka" / "data").exists() == keep
+
+
 def test_a_member_killed_and_started_again_loses_nothing(running: Services, tmp_path: Path) -> None:
     """Load, a fault, kill -9 and a drain leave a history in which every checker passes; nothing is left behind."""
     folder = tmp_path / "small"
