@@ -93,8 +93,8 @@ def started(
 ) -> Iterator[Services]:
     """The services of `choice`, their logs below `folder`; with `keep` worlds leave in them what they made.
 
-    What a broker of our own had on disk, some 200 MB that no command reads, ends with it, unless `keep`, or an exception
-    leaves the block.
+    What a broker of our own had on disk, some 200 MB that no command reads, ends with it, unless `keep`, or an
+    exception leaves the block.
 
     Raises:
         FixtureError: One of them does not start; the message says what to do.
