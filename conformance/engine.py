@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from isolane.conformance import bounds
+from isolane.conformance import bounds, history_seal
 from isolane.conformance.checkers import judge
 from isolane.conformance.clusters import ClusterKind
 from isolane.conformance.depth import Depth
@@ -138,6 +138,7 @@ class Run:
             found: tuple[Finding, ...] = ()
             folder = self._request.folder / run.folder
             if not failure and (folder / META).exists():  # a service may fail before there is any history
+                history_seal.write(folder)
                 history = History.load(folder)
                 found, run = tuple(judge(history)), replace(run, measured=Measured.of(history))
             self._findings += found

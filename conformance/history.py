@@ -1,8 +1,8 @@
 """The history of one scenario: what was produced, attempted, accepted, committed, measured and done, on one clock.
 
 A history is a folder of NDJSON files with one writer each (see `history_files`), and ``meta.json``, which says what
-the scenario was. Verdicts are functions of it, so a stored run can be judged again. All times are
-``time.monotonic()`` seconds.
+the scenario was; when it is over it is sealed (see `history_seal`). Verdicts are functions of it, so a stored run can
+be judged again. All times are ``time.monotonic()`` seconds.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Self, TypeVar
 
 from pydantic import ValidationError
 
+from isolane.conformance import history_seal
 from isolane.conformance import history_values as values
 from isolane.conformance.history_files import (
     ATTEMPTS,
@@ -95,8 +96,10 @@ class History:
 
         Raises:
             NotAHistoryError: The folder has no readable ``meta.json``.
-            DamagedHistoryError: A line lacks what belongs to it, or is no JSON.
+            DamagedHistoryError: A line lacks what belongs to it, or is no JSON; or a file is not what it was when the
+                history was sealed.
         """
+        history_seal.check(folder)
         meta = read_meta(folder)
         ledger = Ledger(meta.run_number, meta.owners)
         found = Documents(ledger.accepted)

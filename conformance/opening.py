@@ -30,7 +30,7 @@ from isolane.conformance.observe_letters import LetterObserver, letter_topics, s
 from isolane.conformance.observe_metrics import MetricsScraper
 from isolane.conformance.producer import Producers
 from isolane.conformance.progress import Progress
-from isolane.conformance.recording import Clusters, recorded
+from isolane.conformance.recording import Clusters, ended, recorded
 from isolane.conformance.self_watch import ClockWatch, ClusterWatch
 from isolane.conformance.world import World
 from isolane.fixtures.cluster import ScriptedClusters
@@ -73,7 +73,8 @@ def opened(
     """A world whose history goes to `folder`; no member runs yet. `phase_began` hears of each phase.
 
     At the end members are stopped as their descriptor says (killed when the block was left by an exception),
-    observers and load end, and topics and clusters are removed, unless services are to keep them.
+    observers and load end, and topics and clusters are removed, unless services are to keep them. Nothing is written
+    to the history after that.
     """
     folder.mkdir(parents=True)
     with ExitStack() as stack:
@@ -134,6 +135,7 @@ class _Opening:
 
     def _make(self, broker: Broker) -> None:
         """Make topics, and let clusters keep their ledgers."""
+        self._stack.callback(ended, self._services.clusters)
         topics = {topic.name: topic.partitions for topic in self._names.topics if topic.partitions}
         broker.create_topics(topics, self._names.settings)
         tenants = [tenant.name for tenant in self._names.owning]

@@ -24,3 +24,9 @@ def recorded(clusters: Clusters, tenants: Sequence[str], folder: Path) -> Iterat
     else:
         with searched(clusters, tenants, folder):
             yield
+
+
+def ended(clusters: Clusters) -> None:
+    """Let nothing more that happens at scripted clusters come into the history that was recorded last."""
+    if isinstance(clusters, ScriptedClusters):
+        clusters.rotate_ledger()
