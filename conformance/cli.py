@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -23,8 +25,17 @@ _EXIT_CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
     (NoTrafficError, ExitCode.INCONCLUSIVE),
     (FixtureError, ExitCode.HARNESS_FAILED),
     (HarnessError, ExitCode.HARNESS_FAILED),
+    (FileExistsError, ExitCode.WRONG_USAGE),
+    (FileNotFoundError, ExitCode.WRONG_USAGE),
+    (IsADirectoryError, ExitCode.WRONG_USAGE),
+    (NotADirectoryError, ExitCode.WRONG_USAGE),
+    (PermissionError, ExitCode.WRONG_USAGE),
+    (Exception, ExitCode.HARNESS_FAILED),
 )
 """What ends a command, and how; the first that fits."""
+
+_FOR_USERS = (FixtureError, HarnessError, HistoryError, ImplementationNotStartedError, NoTrafficError)
+"""What says for itself what is wrong."""
 
 
 class _Commands(click.Group):
@@ -66,10 +77,23 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("isolane: broken off", err=True)
         return 130
-    except tuple(kind for kind, _ in _EXIT_CODES) as error:
-        click.echo(f"isolane: {error}", err=True)
+    except SystemExit:  # how click and rich end when nobody reads the output any more, with the code of a violation
+        return 141
+    except Exception as error:  # noqa: BLE001 - Python's own exit code for what nobody caught, 1, says "violates"
+        click.echo(f"isolane: {_said(error)}", err=True)
         return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     return result if isinstance(result, int) else ExitCode.CONFORMS
+
+
+def _said(error: Exception) -> str:
+    """Return a failure in one line; of what nobody thought of, also where it happened."""
+    if isinstance(error, _FOR_USERS):
+        return str(error)
+    if isinstance(error, OSError):
+        return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    kind = type(error).__name__
+    return f"a fault of Isolane's own: {kind}: {error} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def main() -> None:
