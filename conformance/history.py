@@ -336,6 +336,6 @@ def _each(path: Path, read: Callable[[Line], T]) -> list[T]:
             values.append(read(line))
         except KeyError as error:
             raise DamagedHistoryError(f"{path}, line {number}: {error.args[0]!r} is missing or unknown") from error
-        except (TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
             raise DamagedHistoryError(f"{path}, line {number}: {error}") from error
     return values

@@ -185,23 +185,29 @@ class Ledger:
         """
         match line["e"]:
             case "arrived":
-                self.attempts[line["r"]] = Attempt(
-                    line["r"], line["tenant"], line["at"], line["bytes"], line["open"], _pack(line["tokens"])
+                self.attempts[int(line["r"])] = Attempt(
+                    int(line["r"]),
+                    str(line["tenant"]),
+                    float(line["at"]),
+                    int(line["bytes"]),
+                    int(line["open"]),
+                    _pack(line["tokens"]),
                 )
             case "answered" if line["r"] in self.attempts:
-                statuses = line["items"]
                 answered = replace(
                     self.attempts[line["r"]],
-                    answered=line["at"],
-                    status=line["status"],
-                    statuses=tuple(statuses) if isinstance(statuses, list) else statuses,
+                    answered=float(line["at"]),
+                    status=int(line["status"]),
+                    statuses=_statuses(line["items"]),
                 )
                 self.attempts[line["r"]] = answered
                 self.accepted.add(answered)
             case "closed" if line["r"] in self.attempts:
-                self.attempts[line["r"]] = replace(self.attempts[line["r"]], closed=line["at"], how=line["how"])
+                self.attempts[line["r"]] = replace(
+                    self.attempts[line["r"]], closed=float(line["at"]), how=str(line["how"])
+                )
             case "connected":
-                self.connections.append(Connection(line["tenant"], line["at"]))
+                self.connections.append(Connection(str(line["tenant"]), float(line["at"])))
 
 
 def is_accepted(status: int | None) -> bool:
@@ -212,6 +218,10 @@ def is_accepted(status: int | None) -> bool:
 def is_retryable(status: int | None) -> bool:
     """Return whether a status, of an item or of a request, says that the same may succeed later."""
     return status is not None and (status in _RETRYABLE or status >= 500)
+
+
+def _statuses(items: list[int] | int | None) -> tuple[int, ...] | int | None:
+    return items if items is None else tuple(map(int, items)) if isinstance(items, list) else int(items)
 
 
 def _pack(tokens: list[str | None]) -> bytes:

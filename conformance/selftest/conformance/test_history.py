@@ -147,6 +147,26 @@ def test_a_line_with_a_wrong_value_is_named(tmp_path: Path) -> None:
         made.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("attempts", {"e": "arrived", "r": 1, "tenant": "h0", "at": "noon", "bytes": 1, "open": 1, "tokens": []}),
+        ("attempts", {"e": "arrived", "r": 1, "tenant": "h0", "at": None, "bytes": 1, "open": 1, "tokens": []}),
+        ("attempts", {"e": "arrived", "r": 1, "tenant": "h0", "at": 1, "bytes": "many", "open": 1, "tokens": []}),
+        ("attempts", {"e": "connected", "tenant": "h0", "at": "noon"}),
+        ("commits", {"began": 1, "ended": 1, "offsets": [1]}),
+        ("commits", {"began": 1, "ended": 1, "offsets": None}),
+        ("groups", {"at": 1, "state": "Stable", "generation": 1, "members": []}),
+    ],
+)
+def test_a_line_with_a_value_of_another_kind_is_named(tmp_path: Path, file: str, line: dict[str, object]) -> None:
+    """Whatever it is that cannot be done with it."""
+    folder = story().write(tmp_path / "h")
+    (folder / f"{file}.ndjson").write_text(json.dumps(line) + "\n")
+    with pytest.raises(DamagedHistoryError, match=rf"{file}\.ndjson, line 1: "):
+        History.load(folder)
+
+
 def test_an_event_that_lacks_what_its_kind_needs_is_named(tmp_path: Path) -> None:
     """Checkers rely on it later."""
     made = story()
