@@ -12,7 +12,7 @@ from isolane.conformance.clusters import CLUSTER_KINDS, ClusterKind
 from isolane.conformance.depth import DEPTHS, depth
 from isolane.conformance.engine import Request
 from isolane.conformance.requirements import CATALOGUE, UnknownRequirementError, requirement
-from isolane.conformance.scenarios.catalogue import SCENARIOS
+from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
 from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.implementations.descriptor import Descriptor
 
@@ -70,8 +70,10 @@ def request(
         names=_named(names),
         clusters=clusters,
     )
-    if not made.scenarios:
-        raise RequestError(_nothing_to_run(made))
+    _check_claims(made)
+    for only in [replace(made, names=(name,)) for name in made.names] or [made]:
+        if not (only.scenarios or (made.scenarios and only.left_out)):
+            raise RequestError(_nothing_to_run(only))
     if not joining:
         made_folder(made.folder)
     return made
@@ -85,20 +87,28 @@ def _check_deviations(known: Descriptor) -> None:
             raise RequestError(f"{known.name}: known_deviation: {error}") from error
 
 
+def _check_claims(asked: Request) -> None:
+    """Refuse what can only end as not claimed, before a minute is spent on it."""
+    features = [requirement(identifier).feature for identifier in asked.scope]
+    if features and not any(feature is None or asked.descriptor.features.get(feature) for feature in features):
+        ids, names = ", ".join(asked.scope), ", ".join(dict.fromkeys(filter(None, features)))
+        raise RequestError(f"{ids}: nothing is judged: {asked.descriptor.name} does not claim {names} in [features]")
+
+
 def _scope(profiles: Sequence[str], ids: Sequence[str]) -> tuple[str, ...]:
     try:
-        asked = [requirement(identifier).id for identifier in _split(ids)]
+        asked = [requirement(identifier).id for identifier in _split("--only", ids)]
     except UnknownRequirementError as error:
         raise RequestError(f"--only: {error}") from error
     try:
-        asked += [each.id for profile in _split(profiles) for each in CATALOGUE.of_profile(profile)]
+        asked += [each.id for profile in _split("--profile", profiles) for each in CATALOGUE.of_profile(profile)]
     except LookupError as error:
         raise RequestError(f"--profile: {error}") from error
     return tuple(dict.fromkeys(asked))
 
 
 def _named(values: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(_split(values)))
+    names = tuple(dict.fromkeys(_split("--scenario", values)))
     known = [each.name for each in SCENARIOS]
     for name in names:
         if name not in known:
@@ -112,16 +122,27 @@ def _nothing_to_run(asked: Request) -> str:
             here = f"--services elasticsearch={asked.clusters}"
             return f"{here}: nothing of what was asked for can be tried on such; --services elasticsearch={kind} can"
     other = next((name for name in DEPTHS if replace(asked, depth=depth(name)).scenarios), None)
-    if other is None:
+    elsewhere = ", ".join(each.name for each in judging(asked.scope))
+    if other is None and not elsewhere:
         return f"no scenario judges {', '.join(asked.scope)} yet, so nothing was run"
+    if other is None:
+        what = f"{', '.join(asked.names)}: nothing of what was asked for ({', '.join(asked.scope)}) is judged in it"
+        return f"--scenario: {what}; allowed: {elsewhere}"
     what = ", ".join([*asked.names, *asked.scope])
     return (
         f"--depth {asked.depth.name}: nothing of what was asked for ({what}) is judged at it; --depth {other} judges it"
     )
 
 
-def _split(values: Sequence[str]) -> list[str]:
-    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+def _split(option: str, values: Sequence[str]) -> list[str]:
+    """Return the parts between commas; a value without any, as of a variable that is not set, asks for nothing."""
+    parts = []
+    for value in values:
+        named = [part.strip() for part in value.split(",") if part.strip()]
+        if not named:
+            raise RequestError(f"{option}: {value!r}: names nothing; leave the option out to judge everything")
+        parts += named
+    return parts
 
 
 def made_folder(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from isolane.conformance.nodes import Nodes
 from isolane.conformance.opening import Services
 from isolane.conformance.recording import Clusters
 from isolane.fixtures.cluster import ScriptedClusters
-from isolane.fixtures.services import Kafka
+from isolane.fixtures.services import Kafka, ServiceError
 from isolane.fixtures.services.kafka_files import DATA
 
 NATIVE = "native"
@@ -84,7 +84,11 @@ class ServiceChoice:
 
 
 def _is_external(place: str) -> bool:
-    return place.startswith(EXTERNAL) and place.rpartition(":")[2].isdigit()
+    try:
+        Kafka.external(place.removeprefix(EXTERNAL))
+    except ServiceError:
+        return False
+    return place.startswith(EXTERNAL)
 
 
 @contextmanager

@@ -53,6 +53,17 @@ def test_an_unknown_name_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFi
         (("reference", "--scenario", "outcomes"), "(outcomes) is judged at it; --depth standard judges it"),
         (("reference", "--only", "DEL-6"), "(DEL-6) is judged at it; --depth standard judges it"),
         (("reference", "--only", "LIM-8"), "no scenario judges LIM-8 yet, so nothing was run"),
+        (("reference", "--only", ""), "--only: '': names nothing"),
+        (("reference", "--profile", " , "), "--profile: ' , ': names nothing"),
+        (("reference", "--scenario", ""), "--scenario: '': names nothing"),
+        (("reference", "--scenario", "crash,kills"), "(kills) is judged at it; --depth standard judges it"),
+        (
+            ("reference", "--only", "ISO-2", "--scenario", "crash", "--depth", "standard"),
+            "--scenario: crash: nothing of what was asked for (ISO-2) is judged in it; allowed: one_sick",
+        ),
+        (("one-at-a-time", "--only", "LIM-1,LIM-2"), "LIM-1, LIM-2: nothing is judged: one-at-a-time does not claim"),
+        (("reference", "--services", "kafka=external:localhost:65536"), "allowed: kafka=native, kafka=external:"),
+        (("", "--only", "ISO-1"), "no implementation ''"),
     ],
 )
 def test_wrong_options_are_wrong_usage(
