@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,7 +55,7 @@ def request(
         RequestError: Another value is wrong.
     """
     known = descriptor.find(implementation)
-    _check_deviations(known)
+    _check_names(known)
     if depth_name not in DEPTHS:
         raise RequestError(f"--depth: {depth_name!r}: allowed: {', '.join(DEPTHS)}")
     if seed is not None and seed < 0:
@@ -79,12 +80,22 @@ def request(
     return made
 
 
-def _check_deviations(known: Descriptor) -> None:
-    for deviation in known.known_deviation:
+def _check_names(known: Descriptor) -> None:
+    """Refuse ids and features that the catalogue does not have: nothing would ever be judged by them."""
+    for number, deviation in enumerate(known.known_deviation):
+        where = f"{known.file}: known_deviation.{number}.id"
         try:
-            requirement(deviation.id)
+            exact = requirement(deviation.id).id
         except UnknownRequirementError as error:
-            raise RequestError(f"{known.name}: known_deviation: {error}") from error
+            raise RequestError(f"{where}: {error}") from error
+        if deviation.id != exact:
+            raise RequestError(f"{where}: {deviation.id!r}: allowed here: {exact}")
+    for feature in known.features:
+        if feature not in CATALOGUE.features:
+            near = difflib.get_close_matches(feature, CATALOGUE.features, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            allowed = ", ".join(CATALOGUE.features)
+            raise RequestError(f"{known.file}: features.{feature}: unknown feature{hint} (allowed: {allowed})")
 
 
 def _check_claims(asked: Request) -> None:

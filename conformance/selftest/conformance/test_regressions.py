@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,16 +60,25 @@ def test_a_known_deviation_that_could_not_be_judged_is_neither() -> None:
     assert list(lines(doubted, None)) == []
 
 
-def test_a_known_deviation_names_a_requirement(tmp_path: Path) -> None:
-    """A misspelt one would never be noticed otherwise."""
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[known_deviation]]\nid = "ISO-99"\nreason = "x"\n', "known_deviation.0.id: no requirement 'ISO-99'; did"),
+        ('[[known_deviation]]\nid = "iso-1"\nreason = "x"\n', "known_deviation.0.id: 'iso-1': allowed here: ISO-1"),
+        ("[features]\nadaptive_limit = true\n", "features.adaptive_limit: unknown feature; did you"),
+        ("[features]\nspeed = false\n", "features.speed: unknown feature (allowed: many_sick_tenants, "),
+    ],
+)
+def test_a_descriptor_names_what_the_catalogue_has(tmp_path: Path, text: str, message: str) -> None:
+    """Anything else would never excuse or claim anything."""
     (tmp_path / "own.j2").touch()
-    path = tmp_path / "own.toml"
-    path.write_text(
-        'schema = 1\nimplementation = {name = "own", version = "1"}\nrun = {start = ["x"]}\nlimits = {workers = 2}\n'
-        'config = {template = "own.j2", path = "own.conf"}\n[[known_deviation]]\nid = "ISO-99"\nreason = "x"\n'
+    descriptor = tmp_path / "own.toml"
+    descriptor.write_text(
+        'schema = 1\nimplementation = {name = "own", version = "1"}\nrun = {start = ["own"]}\nlimits = {workers = 1}\n'
+        f'config = {{template = "own.j2", path = "own.conf"}}\n{text}'
     )
-    with pytest.raises(RequestError, match="own: known_deviation: no requirement 'ISO-99'"):
-        request(str(path), out=tmp_path / "out")
+    with pytest.raises(RequestError, match=re.escape(f"{descriptor}: {message}")):
+        request(str(descriptor), out=tmp_path / "run")
 
 
 def test_a_baseline_excuses_what_failed_in_it_already() -> None:
