@@ -5,6 +5,7 @@ Its last key, ``complete: true``, is its footer: a report that was cut short lac
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from isolane.conformance.depth import DEPTHS
 from isolane.conformance.report import contents
-from isolane.conformance.result import RunResult
-from isolane.conformance.verdict import Verdict
+from isolane.conformance.requirements import CATALOGUE
+from isolane.conformance.result import CHAOS, RunResult
+from isolane.conformance.verdict import HARNESS, Verdict
 
 NAME = "report.yaml"
 
@@ -46,7 +49,7 @@ def read(path: Path) -> RunResult:
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path} is no YAML: {error}") from error
+        raise ReportError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or "schema" not in content:
         raise ReportError(f"{path} is no report of isolane")
     if content["schema"] != contents.SCHEMA:
@@ -54,11 +57,28 @@ def read(path: Path) -> RunResult:
     if content.get("complete") is not True or next(reversed(content)) != "complete":
         raise ReportError(f"{path} was cut short: it lacks its last line, complete: true")
     try:
-        return _RESULT.validate_python(contents.of_result(content))
+        result = _RESULT.validate_python(contents.of_result(content))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ReportError(f"{path}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
+    for where, name, known in _names(result):
+        if name not in known:
+            raise ReportError(f"{path}: {where}: {name!r} is unknown to this version (catalogue {CATALOGUE.version})")
+    return result
+
+
+def _names(result: RunResult) -> Iterator[tuple[str, str, Collection[str]]]:
+    """Yield each name that only means something when it is known: where it stands, and which there are."""
+    ids = CATALOGUE.requirements
+    yield "depth", result.depth, (*DEPTHS, CHAOS)
+    for number, name in enumerate(result.scope):
+        yield f"scope.{number}", name, ids
+    for number, scenario in enumerate(result.scenarios):
+        for name in scenario.judges:
+            yield f"scenarios.{number}.judges", name, ids
+    for number, finding in enumerate(result.findings):
+        yield f"findings.{number}.requirement", finding.requirement, (*ids, HARNESS)
 
 
 def content_of(result: RunResult) -> dict[str, Any]:

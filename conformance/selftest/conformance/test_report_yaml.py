@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -128,7 +129,7 @@ def test_a_report_that_was_cut_short_is_refused(tmp_path: Path, lines: int) -> N
         ("[1, 2]", "is no report of isolane"),
         ("a: 1", "is no report of isolane"),
         ("schema: 9\ncomplete: true", "has schema 9; this version reads schema 1"),
-        ("schema: [", "is no YAML"),
+        ("schema: [", "is no YAML: while parsing a flow node expected the node content"),
         ("schema: 1\ncomplete: true", "implementation"),
     ],
 )
@@ -137,6 +138,25 @@ def test_what_is_no_report_is_refused_with_a_reason(tmp_path: Path, content: str
     path = tmp_path / "report.yaml"
     path.write_text(content)
     with pytest.raises(ReportError, match=message):
+        yaml_report.read(path)
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "message"),
+    [
+        ("scope: []", "scope: [ISO-1, FOO-1]", "scope.1: 'FOO-1' is unknown to this version"),
+        ("depth: smoke", "depth: bottom", "depth: 'bottom' is unknown to this version"),
+        ("requirement: ISO-1", "requirement: ISO-77", "findings.0.requirement: 'ISO-77' is unknown to this version"),
+        ("  - LIM-1\n  seconds", "  - LIM-77\n  seconds", "scenarios.0.judges: 'LIM-77' is unknown to this version"),
+    ],
+)
+def test_a_name_that_means_nothing_is_refused(tmp_path: Path, there: str, instead: str, message: str) -> None:
+    """A violation of a requirement that this version does not know would count for nothing, in silence."""
+    path = written(tmp_path)
+    text = path.read_text()
+    assert there in text
+    path.write_text(text.replace(there, instead))
+    with pytest.raises(ReportError, match=re.escape(f"{path}: {message}")):
         yaml_report.read(path)
 
 
