@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Bring in the conformance tests when they are asked for."""
     config.addinivalue_line("markers", "requirement(id): the test judges this requirement of the catalogue")
-    if config.getoption("implementation"):
+    if config.getoption("implementation") is not None:
         with warnings.catch_warnings():
             # How kafka-python reads its schemas when it is imported, on Python 3.11: a line for each of them.
             warnings.filterwarnings("ignore", "(open|read)_text is deprecated", DeprecationWarning)

@@ -102,7 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
             seed=given.get("seed", config.getoption("seed")),
             out=Path(given["folder"]) if given else config.getoption("evidence"),
             clusters=choice.elasticsearch,
-            joining=bool(given),
+            joining=bool(given) or config.option.collectonly,
         )
     except (DescriptorError, RequestError, services.ServiceChoiceError) as error:
         raise pytest.UsageError(str(error)) from error

@@ -48,7 +48,7 @@ def request(
         profiles: Profiles to judge only, likewise.
         names: Scenarios to run only, likewise.
         clusters: What the tenants' clusters are.
-        joining: Whether another process has made the folder for this run already.
+        joining: Whether the folder is no business of this process: another has made it, or nothing will be run.
 
     Raises:
         DescriptorError: No such implementation, or its descriptor is wrong.

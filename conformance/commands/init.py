@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from pathlib import Path
 
 import click
 
 from isolane.fixtures import implementations
+from isolane.fixtures.implementations.descriptor import NAME
 
 _DESCRIPTOR = "starter/descriptor.toml.txt"
 _TEMPLATE = "starter/template.txt"
@@ -23,8 +25,10 @@ def command(*, name: str, folder: Path) -> None:
 
     Nothing that is there is overwritten.
     """
-    if not name or not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or name != name.lower():
-        raise click.UsageError(f"NAME: {name!r}: allowed: lower-case letters, digits, '.', '_' and '-'")
+    if not re.fullmatch(NAME, name):
+        raise click.UsageError(
+            f"NAME: {name!r}: allowed: lower-case letters (a to z), digits, '.', '_' and '-', and first a letter or digit"
+        )
     starter = resources.files(implementations)
     files = {folder / f"{name}.toml": _DESCRIPTOR, folder / f"{name}.conf.j2": _TEMPLATE}
     for path in files:

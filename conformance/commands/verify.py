@@ -10,6 +10,7 @@ from isolane.conformance import services
 from isolane.conformance.arguments import REPORT
 from isolane.conformance.depth import DEPTHS
 from isolane.conformance.requests import RUNS, RequestError, request
+from isolane.conformance.requirements import CATALOGUE
 from isolane.conformance.result import RunResult
 from isolane.conformance.running import Options, carry_out, exit_code
 
@@ -17,7 +18,13 @@ from isolane.conformance.running import Options, carry_out, exit_code
 @click.command(name="verify")
 @click.argument("implementation")
 @click.option("--depth", "depth_name", type=click.Choice(DEPTHS), default="smoke", show_default=True)
-@click.option("--profile", "profiles", multiple=True, help="Judge a profile's requirements only (comma-separated).")
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    metavar="NAME",
+    help=f"Judge these profiles only (comma-separated): {', '.join(CATALOGUE.profiles)}.",
+)
 @click.option("--only", "ids", multiple=True, metavar="ID", help="Judge these requirements only (comma-separated).")
 @click.option("--scenario", "names", multiple=True, metavar="NAME", help="Run these scenarios only (comma-separated).")
 @click.option("--seed", type=click.IntRange(0), help="What load is drawn from; chosen and reported when not given.")

@@ -106,8 +106,11 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert not (tmp_path / "mine.conf.j2").exists()
 
 
-def test_a_name_that_no_descriptor_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The name is checked before anything is written."""
-    assert cli.run(["init", "My Own", "--dir", str(tmp_path)]) == ExitCode.WRONG_USAGE
-    assert "'My Own': allowed: lower-case letters" in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["My Own", "..mine", "-mine", "é", "a/b", ""])
+def test_a_name_that_no_descriptor_can_have_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name is checked before anything is written, as descriptors check it."""
+    assert cli.run(["init", "--dir", str(tmp_path), "--", name]) == ExitCode.WRONG_USAGE
+    assert f"{name!r}: allowed: lower-case letters" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

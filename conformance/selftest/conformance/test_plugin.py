@@ -42,12 +42,14 @@ def test_with_it_there_is_a_test_for_each_requirement_and_scenario(folder: pytes
     result = run(folder, "--implementation", "reference", "--collect-only", "-q")
     assert "Warning" not in f"{result.stdout}{result.stderr}", "what libraries warn of is not for who uses the plugin"
     result.stdout.fnmatch_lines_random(["*isolation-ISO-1*", "*isolation-ISO-3*", "*crash-DEL-1*"])
+    assert not (folder.path / "isolane-runs").exists(), "nothing was run"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("refrence",), "*did you mean 'reference'?*"),
+        (("",), "*no implementation ''; known are *"),
         (("reference", "--depth", "deep"), "*--depth: 'deep': allowed: smoke, standard, soak*"),
         (("reference", "--services", "redis=native"), "*--services: 'redis=native': no such service*"),
     ],
