@@ -27,7 +27,7 @@ def command(*, name: str, folder: Path) -> None:
     """
     if not re.fullmatch(NAME, name):
         raise click.UsageError(
-            f"NAME: {name!r}: allowed: lower-case letters (a to z), digits, '.', '_' and '-', and first a letter or digit"
+            f"NAME: {name!r}: allowed: lower-case letters a to z, digits, '.', '_' and '-'; first a letter or a digit"
         )
     starter = resources.files(implementations)
     files = {folder / f"{name}.toml": _DESCRIPTOR, folder / f"{name}.conf.j2": _TEMPLATE}
