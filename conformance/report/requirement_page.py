@@ -11,6 +11,7 @@ from isolane.conformance.examples import EXAMPLES, Example
 from isolane.conformance.requirements import CATALOGUE, Requirement
 from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.conformance.scenarios.model import Scenario
+from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.known_bad.catalogue import CATALOGUE as KNOWN_BAD
 
 INDEX = "README.md"
@@ -108,9 +109,9 @@ def _about(example: Example) -> list[str]:
 
 
 def _commands(requirement: Requirement, scenarios: list[Scenario], bad: str | None) -> Iterator[str]:
-    first = min(scenarios, key=lambda scenario: DEPTHS.index(scenario.depths[0]))
+    first = min(scenarios, key=lambda each: (each.clusters != "scripted", DEPTHS.index(each.depths[0])))
     yield "```sh"
-    yield f"isolane verify reference --depth {first.depths[0]} --only {requirement.id}"
+    yield f"isolane verify {_claiming(requirement)} --depth {first.depths[0]} --only {requirement.id}"
     if bad is not None:
         known = KNOWN_BAD[bad]
         chosen = next((each for each in scenarios if each.name in known.scenarios), first)
@@ -118,6 +119,16 @@ def _commands(requirement: Requirement, scenarios: list[Scenario], bad: str | No
         yield f"isolane verify known-bad/{bad} {options}"
         yield f"isolane why broken {requirement.id}"
     yield "```"
+
+
+def _claiming(requirement: Requirement) -> str:
+    """Return the name of a reference that claims what the requirement is about."""
+    names = ("reference", "reference-ordered")
+    return next(each for each in names if requirement.feature in {None, *_claims(each)})
+
+
+def _claims(name: str) -> list[str]:
+    return [feature for feature, claimed in descriptor.find(name).features.items() if claimed]
 
 
 def _where(scenario: Scenario) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from isolane.conformance.commands import explain
+from isolane.conformance.commands import explain, verify
 from isolane.conformance.report import requirement_page
+from isolane.conformance.requests import request
 from isolane.conformance.requirements import CATALOGUE, requirement
+from isolane.conformance.services import ServiceChoice
 
 PAGES = Path(__file__).parents[3] / "docs" / "requirements"
 
@@ -39,6 +43,23 @@ def test_a_page_says_how_the_lines_of_its_example_are_to_be_read() -> None:
     assert [ranges in page for page in pages] == [True, False, False]
     assert [statuses in page for page in pages] == [False, True, False]
     assert "Seconds, and what happened.\n\n```text" in pages[2]
+
+
+@pytest.mark.parametrize("identifier", CATALOGUE.requirements)
+def test_what_a_page_tells_to_type_would_run(identifier: str, tmp_path: Path) -> None:
+    """Implementation, depth, scope and services fit each other, and judge the requirement."""
+    text = requirement_page.page(requirement(identifier))
+    for number, line in enumerate(re.findall(r"^isolane verify (.*)$", text, flags=re.MULTILINE)):
+        given = verify.command.make_context("verify", shlex.split(line)).params
+        asked = request(
+            given["implementation"],
+            depth_name=given["depth_name"],
+            ids=given["ids"],
+            names=given["names"],
+            out=tmp_path / str(number),
+            clusters=ServiceChoice.parse(given["choices"]).elasticsearch,
+        )
+        assert any(identifier in each.judged(asked.descriptor) for each in asked.scenarios), line
 
 
 def test_one_that_nobody_judges_says_so() -> None:
