@@ -185,18 +185,29 @@ class RunResult:
         return tuple(outcome for outcome in self.outcomes if outcome.verdict is verdict)
 
     def reproduce(self, *ids: str) -> str:
-        """Return the command line that runs this again; with ids, only what judges those."""
+        """Return the command line that runs this again; with ids, only what judges those, or saw them by the way."""
         if self.depth == CHAOS:
             return self._replay(ids)
-        profiles, single = CATALOGUE.split(ids or self.scope)
+        scope, names = self._narrowed(ids)
+        profiles, single = CATALOGUE.split(scope)
         only = [part for name in profiles for part in ("--profile", name)]
         only += [part for identifier in single for part in ("--only", identifier)]
-        only += [part for name in self.names for part in ("--scenario", name)]
+        only += [part for name in names for part in ("--scenario", name)]
         descriptor = self.implementation.descriptor
         command = ["isolane", "verify", descriptor, "--depth", self.depth, "--seed", str(self.seed), *only]
         if self.clusters != "scripted":
             command += ["--services", f"elasticsearch={self.clusters}"]
         return shlex.join(command)
+
+    def _narrowed(self, ids: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the ids and the names of scenarios that bring what was found of these ids again."""
+        if not ids:
+            return self.scope, self.names
+        declared = {each.name for each in self.scenarios if set(ids) & set(each.judges)}
+        if declared:
+            return ids, [name for name in self.names if name in declared]
+        seen = dict.fromkeys(finding.scenario for finding in self.findings if finding.requirement in ids)
+        return self.scope, list(seen) or self.names
 
     def _replay(self, ids: Sequence[str]) -> str:
         """Return the command line that lives through the timelines again; with ids, those that were seen to fail."""

@@ -24,6 +24,9 @@ from isolane.conformance.verdict import Finding, Outcome, Verdict
 NEIGHBOURS = 3
 """Records of the partition that are told before a traced one, and after it."""
 
+_NOT_SEEN = frozenset({Verdict.NOT_JUDGED, Verdict.NOT_CLAIMED})
+"""Of what has one of these the run has nothing to bring again."""
+
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "yellow"}
 
 
@@ -71,13 +74,8 @@ def _outcome(run: StoredRun, result: RunResult, outcome: Outcome, told: set[str]
             yield Text(f"  {figures}", style="dim")
         if finding.story:
             yield from _suffering(run, finding, told)
-    yield from _commands(
-        [
-            *_traces(run, shown),
-            f"isolane explain {requirement.id}",
-            result.reproduce(requirement.id),
-        ]
-    )
+    again = () if outcome.verdict in _NOT_SEEN else (result.reproduce(requirement.id),)
+    yield from _commands([*_traces(run, shown), f"isolane explain {requirement.id}", *again])
 
 
 def _suffering(run: StoredRun, finding: Finding, told: set[str]) -> Iterator[RenderableType]:

@@ -81,6 +81,19 @@ def test_the_reproduce_line_is_a_command_that_a_shell_understands() -> None:
     ]
 
 
+def test_the_reproduce_line_names_the_scenarios_that_judge_it() -> None:
+    """Of those that were asked for; with another one the command would be refused."""
+    named = replace(result(FAILED), names=("isolation", "crash"))
+    assert named.reproduce("ISO-1").endswith(" --only ISO-1 --scenario isolation")
+    assert named.reproduce("DEL-1").endswith(" --only DEL-1 --scenario isolation --scenario crash")
+
+
+def test_what_was_seen_by_the_way_is_reproduced_where_it_was_seen() -> None:
+    """A violation counts in whatever scenario it was seen; alone, nothing of this depth judges it."""
+    seen = replace(FAILED, requirement="DEL-2", scenario="crash")
+    assert result(seen).reproduce("DEL-2") == "isolane verify reference --depth smoke --seed 7 --scenario crash"
+
+
 def test_a_profile_that_was_asked_for_is_reproduced_as_one() -> None:
     """The scenarios of a profile are fewer than those that judge any of its requirements."""
     memory = tuple(each.id for each in CATALOGUE.of_profile("memory"))

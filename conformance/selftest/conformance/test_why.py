@@ -76,8 +76,11 @@ def test_a_requirement_that_passed_is_told_when_it_is_asked_for(tmp_path: Path) 
 
 
 def test_one_that_was_not_judged_says_so(tmp_path: Path) -> None:
-    """Nothing is made up for it."""
-    assert "no scenario of this depth judges it" in told(run(tmp_path, isolated()), "ISO-5").output
+    """Nothing is made up for it, and no command told that would be refused."""
+    said = told(run(tmp_path, isolated()), "ISO-10").output
+    assert "no scenario of this depth judges it" in said
+    assert "isolane explain ISO-10" in said
+    assert "isolane verify" not in said
 
 
 def test_a_green_run_says_that_nothing_is_red(tmp_path: Path) -> None:
