@@ -49,6 +49,10 @@ NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
 """What an event must tell beside its time, by kind and name (empty: any name)."""
 
 
+_NUMBERS = frozenset({"seconds", "records", "topic", "partitions", "number", "documents"})
+"""What of that is a number."""
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -283,6 +287,8 @@ class Fault:
 
 def produced(line: Line) -> Produced:
     """Read a line of ``produced.ndjson``; raises KeyError, TypeError or ValueError for one that is none."""
+    if int(line["items"]) < 0:
+        raise ValueError(f"items: {line['items']}: 0 or more are wanted")
     return Produced(
         record=Token.parse(line["token"]).record,
         topic=int(line["topic"]),
@@ -360,6 +366,10 @@ def event(line: Line) -> Event:
     for key in NEEDED.get((line["kind"], line["name"]), NEEDED.get((line["kind"], ""), ())):
         if key not in detail:
             raise KeyError(key)
+        if key in _NUMBERS:
+            float(detail[key])
+        elif key == "tenant" and not isinstance(detail[key], str):
+            raise TypeError(f"tenant: {detail[key]!r}: a name is wanted")
     return Event(float(line["at"]), str(line["kind"]), str(line["name"]), detail)
 
 

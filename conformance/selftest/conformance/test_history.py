@@ -157,6 +157,9 @@ def test_a_line_with_a_wrong_value_is_named(tmp_path: Path) -> None:
         ("commits", {"began": 1, "ended": 1, "offsets": [1]}),
         ("commits", {"began": 1, "ended": 1, "offsets": None}),
         ("groups", {"at": 1, "state": "Stable", "generation": 1, "members": []}),
+        ("events", {"at": 1, "kind": "harness", "name": "load_lag", "seconds": None}),
+        ("events", {"at": 1, "kind": "topic", "name": "created", "topic": "t", "partitions": 1}),
+        ("events", {"at": 1, "kind": "fault", "name": "slow", "tenant": ["h0"]}),
     ],
 )
 def test_a_line_with_a_value_of_another_kind_is_named(tmp_path: Path, file: str, line: dict[str, object]) -> None:
@@ -165,6 +168,15 @@ def test_a_line_with_a_value_of_another_kind_is_named(tmp_path: Path, file: str,
     (folder / f"{file}.ndjson").write_text(json.dumps(line) + "\n")
     with pytest.raises(DamagedHistoryError, match=rf"{file}\.ndjson, line 1: "):
         History.load(folder)
+
+
+def test_a_record_with_less_than_no_items_is_named(tmp_path: Path) -> None:
+    """None at all it may have."""
+    made = story()
+    made.produce("h0", 1)
+    made.produced[0]["items"] = -1
+    with pytest.raises(DamagedHistoryError, match=r"produced\.ndjson, line 1: items: -1: 0 or more are wanted"):
+        made.load(tmp_path)
 
 
 def test_an_event_that_lacks_what_its_kind_needs_is_named(tmp_path: Path) -> None:
