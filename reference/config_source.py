@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 _SECRETS = {"api_key", "basic", "sasl"}
+_LONGEST = 300  # what is shown of a value, in characters: a path is shown whole
 _KINDS = {
     "model_type": "is not a mapping of keys to values",
     "dict_type": "is not a mapping of keys to values",
@@ -114,7 +115,7 @@ def _shown(location: Sequence[int | str], value: object) -> str:
         return f"{yaml.safe_dump(value).split()[0]} "
     if isinstance(value, str | int | float):
         text = repr(value)
-        return f"{text if len(text) <= 80 else text[:79] + '…'} "
+        return f"{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'} "
     return "a list " if isinstance(value, list | tuple) else "a mapping "
 
 

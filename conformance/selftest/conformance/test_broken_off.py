@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -48,7 +48,8 @@ def waiting(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.P
             yield runner, started
         finally:
             for process in psutil.wait_procs(started, timeout=0)[1]:
-                process.kill()
+                with suppress(psutil.NoSuchProcess):  # it may have ended just now
+                    process.kill()
             runner.kill()
 
 

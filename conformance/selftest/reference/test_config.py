@@ -378,10 +378,12 @@ def test_password_of_the_brokers_is_never_printed(tmp_path: Path) -> None:
 
 
 def test_file_without_certificates_is_refused(tmp_path: Path) -> None:
-    """What is not PEM is found when the file is read, not at the first delivery."""
-    (tmp_path / "ca.pem").write_text("no certificate", "utf-8")
-    (line,) = complaints(tmp_path, one_tenant(f"ca_file: {tmp_path}/ca.pem"))
-    assert line.startswith(f"tenants.a.elasticsearch.ca_file: '{tmp_path}/ca.pem' is not a file of certificates in PEM")
+    """What is not PEM is found when the file is read, not at the first delivery; its path is told whole."""
+    path = tmp_path / ("c" * 100) / "ca.pem"
+    path.parent.mkdir()
+    path.write_text("no certificate", "utf-8")
+    (line,) = complaints(tmp_path, one_tenant(f"ca_file: {path}"))
+    assert line.startswith(f"tenants.a.elasticsearch.ca_file: '{path}' is not a file of certificates in PEM")
 
 
 def test_credential_is_never_printed_from_the_configuration(tmp_path: Path) -> None:
