@@ -53,6 +53,12 @@ def in_common(history: History, records: Sequence[Produced]) -> tuple[str, ...]:
     return (*told, f"{rest:6,} others") if rest else tuple(told)
 
 
+def by_phase(records: Sequence[Produced]) -> str:
+    """Return how many of the records were produced in each phase, in the order in which the first of each came."""
+    phases = Counter(record.phase for record in records)
+    return f"in all, by phase: {', '.join(f'{phase} {count:,}' for phase, count in phases.items())}"
+
+
 def _committed(record: Produced, at: float) -> str:
     return "never committed past" if at == math.inf else f"seen committed past after {at - record.acked:.3f} s"
 

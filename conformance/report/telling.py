@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from isolane.conformance.checkers.fates import fate, in_common, unfinished
+from isolane.conformance.checkers.fates import by_phase, fate, in_common, unfinished
 from isolane.conformance.checkers.story import whole_story
 from isolane.conformance.checkers.words import complaints, naming
 from isolane.conformance.history import History
@@ -95,7 +95,7 @@ def _around(history: History) -> Iterator[RenderableType]:
     """Tell what all records of a scenario that were never finished have in common, and what was complained of."""
     left = unfinished(history)
     heading = f"All {len(left):,} records of {history.scenario} that were never finished, by what they have in common"
-    yield from _block(heading, in_common(history, left))
+    yield from _block(heading, [*in_common(history, left), f" {by_phase(left)}"] if left else [])
     counted = [f"{count:6,} times: {line}" for count, line in complaints(history)]
     yield from _block(f"What the implementation complained of in {history.scenario}, numbers aside", counted)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isolane.conformance.checkers.fates import MOST_GROUPS, fate, in_common, unfinished
+from isolane.conformance.checkers.fates import MOST_GROUPS, by_phase, fate, in_common, unfinished
 from isolane.conformance.history import History
 from isolane.conformance.selftest.conformance import builders
 from isolane.conformance.selftest.conformance.builders import Story
@@ -98,6 +98,11 @@ def test_what_unfinished_records_have_in_common_is_counted(tmp_path: Path) -> No
         "     3 of tenant h0, produced in capacity: never sent to a cluster, committed past",
         "     1 of tenant h1, produced in crash: refused for now (503), not committed past",
     )
+
+
+def test_unfinished_records_are_counted_by_phase(tmp_path: Path) -> None:
+    """All of them, so that it is seen whether records were lost without a fault; the first phase first."""
+    assert by_phase(unfinished(lossy(tmp_path))) == "in all, by phase: capacity 3, crash 1"
 
 
 @pytest.mark.parametrize("groups", [MOST_GROUPS, MOST_GROUPS + 3])

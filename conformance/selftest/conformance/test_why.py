@@ -59,6 +59,7 @@ def test_a_loss_is_told_down_to_its_cause(tmp_path: Path) -> None:
         "lost: never finished, seen committed past after 6.998 s; no request ever carried it",
         "All 5 records of handmade that were never finished, by what they have in common",
         "     5 of tenant h0, produced in fault:slow: never sent to a cluster, committed past",
+        "in all, by phase: fault:slow 5",
         "     5 times: 2026-01-01T00:00:40 error sending queue is full",
         f"isolane trace {tmp_path} isotok",
         "isolane explain DEL-1",
