@@ -23,6 +23,9 @@ EVENTS = "events.ndjson"
 GROUPS = "groups.ndjson"
 OUTPUT = "member-*.log"
 
+FILES = (META, PRODUCED, ATTEMPTS, COMMITS, DEAD_LETTERS, FOUND, SAMPLES, SCRAPES, FETCHED, EVENTS, GROUPS)
+"""All but the members' output, those included that not every history has."""
+
 Line = dict[str, Any]
 
 

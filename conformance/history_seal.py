@@ -13,25 +13,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from isolane.conformance.history_files import (
-    ATTEMPTS,
-    COMMITS,
-    DEAD_LETTERS,
-    EVENTS,
-    FETCHED,
-    FOUND,
-    GROUPS,
-    META,
-    OUTPUT,
-    PRODUCED,
-    SAMPLES,
-    SCRAPES,
-    DamagedHistoryError,
-)
+from isolane.conformance.history_files import FILES, OUTPUT, DamagedHistoryError
 
 SEAL = "seal.json"
-
-_FILES = (META, PRODUCED, ATTEMPTS, COMMITS, DEAD_LETTERS, FOUND, SAMPLES, SCRAPES, FETCHED, EVENTS, GROUPS)
 
 
 class _File(BaseModel):
@@ -93,7 +77,7 @@ def _compare(path: Path, sealed: _File) -> None:
 
 
 def _present(folder: Path) -> Iterator[Path]:
-    yield from (folder / name for name in _FILES if (folder / name).exists())
+    yield from (folder / name for name in FILES if (folder / name).exists())
     yield from sorted(folder.glob(OUTPUT))
 
 
