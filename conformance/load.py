@@ -114,7 +114,7 @@ class Load:
         self._undecodable = undecodable
         self._produced, self._events = produced, events
         self._random = random.Random(seed)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # taken as itself where Ctrl-C may come: a condition's own end can be broken off
         self._changed = threading.Condition(self._lock)
         self._confirmed = threading.Condition(self._lock)  # of its own: an acknowledgement need not wake the schedule
         self._due: list[tuple[float, int]] = []
@@ -148,11 +148,11 @@ class Load:
     def rates(self, rates: Mapping[int, float]) -> None:
         """Set the load: records a second by topic number; topics not named, or not there, get nothing."""
         now = time.monotonic()
-        with self._changed:
+        with self._lock:
             self._rates = {topic: rate for topic, rate in rates.items() if rate > 0 and self._topics[topic].partitions}
             self._due = [(now + self._interval(topic) * self._random.random(), topic) for topic in self._rates]
             heapq.heapify(self._due)
-            self._changed.notify()
+            self._changed.notify_all()
 
     def has(self, topic: int, partitions: int) -> None:
         """Know that the topic has so many partitions from now on; blocks until its producers know, too.
@@ -244,9 +244,9 @@ class Load:
 
     def close(self) -> None:
         """End the thread and the producers."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.notify()
+            self._changed.notify_all()  # a notification that was broken off may have left one who waits no more
         self._thread.join()
         self._producers.close()
 

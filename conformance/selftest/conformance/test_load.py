@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any, cast
 
 import orjson
@@ -108,33 +112,36 @@ class Bench:
         return [orjson.loads(line) for line in self.file.read_bytes().splitlines()]
 
 
+@contextmanager
+def opened(folder: Path, undecodable: Policy | None = "dead_letter") -> Iterator[Bench]:
+    """A load and its files; who opens it closes the load."""
+    producers, file = FakeProducers(), folder / "produced.ndjson"
+    with HistoryWriter(file) as produced, HistoryWriter(folder / "events.ndjson") as events:
+        load = Load(
+            cast("Producers", producers),
+            TOPICS,
+            run=7,
+            items=2,
+            encoding="otlp_proto",
+            undecodable=undecodable,
+            seed=1,
+            produced=produced,
+            events=events,
+        )
+        yield Bench(load, producers, file)
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
     """Makes loads that end with the test."""
-    loads: list[Load] = []
-    file = tmp_path / "produced.ndjson"
-    with HistoryWriter(file) as produced, HistoryWriter(tmp_path / "events.ndjson") as events:
+    with ExitStack() as stack:
 
         def make(undecodable: Policy | None = "dead_letter") -> Bench:
-            producers = FakeProducers()
-            loads.append(
-                Load(
-                    cast("Producers", producers),
-                    TOPICS,
-                    run=7,
-                    items=2,
-                    encoding="otlp_proto",
-                    undecodable=undecodable,
-                    seed=1,
-                    produced=produced,
-                    events=events,
-                )
-            )
-            return Bench(loads[-1], producers, file)
+            made = stack.enter_context(opened(tmp_path, undecodable))
+            stack.callback(made.load.close)
+            return made
 
         yield make
-        for load in loads:
-            load.close()
 
 
 def nothing(_encoding: payloads.Encoding, _signal: payloads.Signal, _tokens: Sequence[str]) -> bytes | None:
@@ -284,3 +291,41 @@ def test_a_record_that_kafka_refuses_fails_the_harness(bench: Callable[..., Benc
     made.load.send(0)
     with pytest.raises(HarnessError, match="Kafka refused a record of the load: too large"):
         made.load.flush(1)
+
+
+@pytest.mark.parametrize("step", range(30))
+def test_a_load_ends_wherever_its_rates_were_broken_off(step: int, tmp_path: Path) -> None:
+    """Ctrl-C at any step, also between two of a lock's own: the schedule is not waited for in vain."""
+    with opened(tmp_path) as made:
+        made.load.rates({})
+        with suppress(KeyboardInterrupt), broken_off_at(step):
+            made.load.rates({})
+        time.sleep(0.01)  # the schedule may have been woken, and may go back to rest
+        closing = threading.Thread(target=made.load.close, daemon=True)  # a load that does not end is a red test
+        closing.start()
+        closing.join(10)
+        assert not closing.is_alive()
+
+
+@contextmanager
+def broken_off_at(number: int) -> Iterator[None]:
+    """Raise KeyboardInterrupt at step `number` of what the block does, where CPython looks for signals.
+
+    A step is the begin of a function, or the end of one that is called. Nothing is raised when there are fewer.
+    """
+    left = number
+
+    def profile(_frame: FrameType, event: str, _of: object) -> None:
+        nonlocal left
+        if event in {"call", "c_return"}:
+            left -= 1
+            if left == -1:
+                sys.setprofile(None)
+                time.sleep(0.01)  # other threads get on, as they do while the handler of a signal runs
+                raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
