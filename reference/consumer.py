@@ -62,7 +62,7 @@ class Owner(Protocol):
 
 
 class Consumer(Protocol):
-    """A member of a consumer group. All methods are for one thread, the poll thread."""
+    """A member of a consumer group. All methods but `wake` are for one thread, the poll thread."""
 
     def poll(self, timeout: float) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
         """Return what was fetched, by partition and in order; block at most about `timeout` seconds for it.
@@ -73,6 +73,9 @@ class Consumer(Protocol):
         Raises:
             ConsumerFailed: trouble that does not pass by itself.
         """
+
+    def wake(self) -> None:
+        """Let the `poll` that waits return at once, or the next one if none does; for any thread."""
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         """Return nothing of these partitions, until `resume`."""

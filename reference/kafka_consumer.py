@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from kafka import AsyncConsumerRebalanceListener, KafkaConsumer, errors
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.future import Future
 from kafka.protocol.consumer import OffsetResetStrategy, OffsetSpec
 from kafka.structs import OffsetAndMetadata
+from kafka.util import Timer
 
 from isolane.reference import log
 from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
@@ -66,6 +68,10 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
+        self._woken = False
+        self._bell = Future()  # what the client waits for beside its fetches; another one for each time
+        self._ended_fetches = self._fetcher._clean_done_fetch_futures  # noqa: SLF001
+        self._fetcher._clean_done_fetch_futures = self._hang_bell  # noqa: SLF001
 
     def poll_whole(self, timeout_ms: int) -> Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]]:
         """Poll, and see a join through that has begun, or is due, before.
@@ -83,9 +89,18 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             coordinator.request_rejoin()
         if coordinator.need_rejoin():
             coordinator.poll(timeout_ms=_milliseconds(_JOIN_TIMEOUT))
-        batches: Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]] = self.poll(timeout_ms=timeout_ms)
+        timer = Timer(timeout_ms)
+        batches: Mapping[KafkaTopicPartition, Sequence[ConsumerRecord]] = self._poll_once(timer, sys.maxsize)
+        while not (batches or timer.expired or self._woken):
+            batches = self._poll_once(timer, sys.maxsize)
+        self._woken = False
         self._turns.took(batches)
         return batches
+
+    def wake(self) -> None:
+        """Let `poll_whole` return soon; for any thread."""
+        self._woken = True
+        self._net.call_soon_threadsafe(self._ring)
 
     def fetch_position(self, place: KafkaTopicPartition) -> int | None:
         """Return the position if it is known; `position` may block for the network."""
@@ -151,6 +166,19 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
                 self._subscription.move_partition_to_end(place)
             waiting.update(place for place, _ in own[len(turn) :])
         return [place for place in places if place not in waiting]
+
+    async def _hang_bell(self) -> None:
+        """Let the client wait for the bell, too; for the client, when it has sent its fetches."""
+        self._ring()  # nobody waits for the former one any more
+        await self._ended_fetches()
+        self._bell = Future()
+        self._fetcher._fetch_futures.append(self._bell)  # noqa: SLF001
+        if self._woken:
+            self._ring()
+
+    def _ring(self) -> None:
+        if not self._bell.is_done:
+            self._bell.success(None)
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the client's own loop, which goes on meanwhile with heartbeats; for a rebalance listener."""
@@ -229,6 +257,10 @@ class KafkaGroupConsumer:
             self._rest()
             return {}
         return {TopicPartition(*place): records for place, records in batches.items()}
+
+    def wake(self) -> None:
+        """See `Consumer`."""
+        self._member.wake()
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         """See `Consumer`."""

@@ -54,9 +54,16 @@ class Partition:
     """
 
     def __init__(
-        self, runtime: Runtime, place: TopicPartition, tenant: str, bounds: PartitionProcessing, line: Line
+        self,
+        runtime: Runtime,
+        place: TopicPartition,
+        tenant: str,
+        bounds: PartitionProcessing,
+        line: Line,
+        *,
+        made_room: Callable[[], None],
     ) -> None:
-        """Begin the ownership of the partition at `place`, of a topic of `tenant`."""
+        """Begin the ownership of the partition at `place`, of a topic of `tenant`; tell when the mailbox is roomy."""
         self.place = place
         self.tenant = tenant
         self.closed = False
@@ -65,6 +72,7 @@ class Partition:
         self._ended = False
         self._bounds = bounds
         self._line = line
+        self._made_room = made_room
         self._mailbox: deque[ConsumerRecord] = deque()
         self._mailbox_bytes = 0
         self.latest = 0  # the bytes of the latest fetch; the receiver's own
@@ -95,12 +103,14 @@ class Partition:
     @property
     def crowded(self) -> bool:
         """Whether the consumer should fetch nothing more for now: the mailbox is at its high water mark (MEM-7)."""
-        return self._fills(1)
+        with self._changed:
+            return self._fills(1)
 
     @property
     def roomy(self) -> bool:
         """Whether the consumer should fetch again: the mailbox is below its low water mark."""
-        return not self._fills(2)
+        with self._changed:
+            return not self._fills(2)
 
     @property
     def has_mail(self) -> bool:
@@ -113,13 +123,17 @@ class Partition:
         with self._changed:
             while not self._mailbox and not self.closed:
                 self._changed.wait()
+            full = self._fills(2)
             records: list[ConsumerRecord] = []
             size = 0
             while self._mailbox and len(records) < _BATCH_RECORDS and size < _BATCH_BYTES and not self.closed:
                 records.append(self._mailbox.popleft())
                 size += len(records[-1].value or b"")
             self._mailbox_bytes -= size
-            return records
+            room = full and not self._fills(2)
+        if room:
+            self._made_room()
+        return records
 
     def weigh(self, records: Sequence[ConsumerRecord], sizes: Sequence[int]) -> None:
         """Hold, from now on, documents of these sizes in bytes, a record each, in place of the records' values."""
@@ -180,8 +194,7 @@ class Partition:
     def _fills(self, parts: int) -> bool:
         """Whether the mailbox is full, or fills one of so many parts: as much may wait here as may be in flight."""
         bounds = self._bounds.max_in_flight
-        with self._changed:
-            return len(self._mailbox) * parts >= bounds.records or self._mailbox_bytes * parts >= bounds.bytes
+        return len(self._mailbox) * parts >= bounds.records or self._mailbox_bytes * parts >= bounds.bytes
 
     def _room(self, sizes: Sequence[int]) -> int:
         # MEM-8: all that is in flight may finish behind a stuck head, so it counts with what has already.

@@ -84,11 +84,11 @@ class Program:
         """
         assert self._receiving is not None, "it was not started"
         self._receiver.stop()
-        if self._receiver.connected:
+        if self._receiver.consumer:
             self._receiving.join(timeout)
         self._line.close()
         self._letters.close()
-        return not (self._receiver.connected and self._receiving.is_alive())
+        return not (self._receiver.consumer and self._receiving.is_alive())
 
     def change(self, config: Config, clusters: Mapping[str, Cluster]) -> None:
         """Take other tenants from now on, and leave those alone that are the same (OPS-4).

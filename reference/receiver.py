@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isolane.reference.runtime import Runtime
     from isolane.reference.sending import Line
 
-# The longest that the loop is deaf to a worker that has made room, to a due commit, and to `stop`.
+# The longest that the loop is deaf to a due commit, and to room in the budget; for all else it is woken.
 _POLL_WAIT = 0.025
 # How often the broker is asked for the ends of the partitions.
 _OBSERVE_INTERVAL = 1.0
@@ -81,7 +81,7 @@ class Receiver:
         self._unowned: dict[TopicPartition, int | None] = {}  # with the first offset that waits, once it is known
         self._finished: dict[TopicPartition, int] = {}  # by ownerships that a change ended, and not yet committed
         self._changed: Config | None = None  # the configuration to adopt
-        self.connected = False  # before it is, there is nothing to give back
+        self.consumer: Consumer | None = None  # before there is one, there is nothing to give back
         self._polled_at = runtime.now()
         self._trouble: str | None = "no broker has answered yet"
         self._observe_at = 0.0
@@ -96,10 +96,9 @@ class Receiver:
         Raises:
             ConsumerFailed: the consumer cannot go on.
         """
-        consumer = self._connected()
+        self.consumer = consumer = self._connected()
         if consumer is None:
             return
-        self.connected = True
         while not self._stopping:
             self._polled_at = self._runtime.now()
             for place, records in consumer.poll(_POLL_WAIT).items():
@@ -128,6 +127,7 @@ class Receiver:
             self._stopping = True
             partitions = list(self._partitions.values())
         self._close(partitions)
+        self._wake()
 
     def state(self) -> ReceiverState:
         """Return what is to be seen of it; for any thread."""
@@ -141,6 +141,7 @@ class Receiver:
         """Let other tenants own the topics soon; for any thread. Nothing but the tenants may differ."""
         with self._lock:
             self._changed = config
+        self._wake()
 
     def assigned(self, places: Collection[TopicPartition]) -> None:
         """See `Owner`."""
@@ -149,7 +150,8 @@ class Receiver:
             if tenant is None:
                 self._put_aside(place)
                 continue
-            partition = Partition(self._runtime, place, tenant, self._config.kafka.partition_processing, self._line)
+            bounds = self._config.kafka.partition_processing
+            partition = Partition(self._runtime, place, tenant, bounds, self._line, made_room=self._wake)
             worker = self._worker_for(partition, self._config.tenants[tenant].elasticsearch.index_for)
             with self._lock:
                 self._partitions[place] = partition
@@ -182,6 +184,10 @@ class Receiver:
         """See `Owner`."""
         self._drop(places)
         log.warning("lost", partitions=_names(places))
+
+    def _wake(self) -> None:
+        if self.consumer is not None:
+            self.consumer.wake()
 
     def _hand_over(self, consumer: Consumer, place: TopicPartition, records: Sequence[ConsumerRecord]) -> None:
         partition = self._partitions.get(place)

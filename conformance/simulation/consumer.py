@@ -55,6 +55,8 @@ class SimulatedConsumer:
         self._expelled = False
         self._inside = False  # whether the poll thread waits here
         self._calling = False  # whether the owner is called, or may be: then the poll thread stays
+        self._woken = False
+        self._waits = False  # whether the poll thread does, for records
         self._closing = False
         self._closed = False
         self._known = 0  # the version of the topics when it joined
@@ -94,13 +96,21 @@ class SimulatedConsumer:
             self._await_join(now + PATIENCE)
         batches = {} if self._calling else self._fetch()
         if not batches:
-            if not self._rejoin:
+            if not self._rejoin and not self._woken:
+                self._waits = True
                 self._broker.arrived.wait(now + timeout)
+                self._waits = False
             while self._calling:
                 self._changed.wait()
             batches = self._fetch()
-        self._inside = False
+        self._inside = self._woken = False
         return batches
+
+    def wake(self) -> None:
+        """See `Consumer`; polls of other members may return early, too."""
+        self._woken = True
+        if self._waits:
+            self._broker.arrived.ring()
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         """See `Consumer`."""

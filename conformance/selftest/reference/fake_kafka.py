@@ -67,6 +67,7 @@ class FakeConsumer:
         self._wanted: set[TopicPartition] = set()
         self._done: list[Callable[[str | None], None]] = []
         self._lose = False
+        self._woken = False
         self.fails: str | None = None
         self.silent: str | None = None
         self.closed = False
@@ -99,9 +100,16 @@ class FakeConsumer:
         with self._kafka.changed:
             batches = self._fetch()
             if not batches:
-                self._kafka.changed.wait(timeout)
+                self._kafka.changed.wait(0 if self._woken else timeout)
                 batches = self._fetch()
+            self._woken = False
         return batches
+
+    def wake(self) -> None:
+        """See `Consumer`."""
+        with self._kafka.changed:
+            self._woken = True
+            self._kafka.changed.notify_all()
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         """See `Consumer`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -45,8 +47,26 @@ class Broker(Protocol):
     def take_and_return(self, member: Member, join: Callable[[], Member]) -> TopicPartition:
         """Let the member lose one of its partitions, and get it back; return which."""
 
+    def now(self) -> float:
+        """Return the seconds of the clock by which members wait."""
 
-class Memory:
+    def soon(self, call: Callable[[], None]) -> None:
+        """Let another thread call something in a tenth of a second."""
+
+
+class Threaded:
+    """Threads as they are, and their clock; a part of `Broker`."""
+
+    def now(self) -> float:
+        """See `Broker`."""
+        return time.monotonic()
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """See `Broker`."""
+        threading.Timer(0.1, call).start()
+
+
+class Memory(Threaded):
     """Topics in memory, all of whose partitions belong to the one member."""
 
     def __init__(self) -> None:
@@ -88,7 +108,7 @@ class Memory:
         return moved
 
 
-class Real(Topics):
+class Real(Topics, Threaded):
     """Topics of a real Kafka."""
 
     def take_and_return(self, member: Member, join: Callable[[], Member]) -> TopicPartition:
@@ -138,6 +158,19 @@ class Simulated:
         """See `Broker`: its threads are tasks, and their clock is the scheduler's."""
         runtime = SimulatedRuntime(self.scheduler, Process(f"member {next(self.names)}"), seed=1)
         return lambda owner: SimulatedConsumer(self.kafka, Settings().config.kafka, owner, runtime)
+
+    def now(self) -> float:
+        """See `Broker`: virtual time."""
+        return self.scheduler.now
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """See `Broker`: a task."""
+
+        def later() -> None:
+            self.scheduler.sleep(0.1)
+            call()
+
+        SimulatedRuntime(self.scheduler, Process("another"), seed=1).spawn("soon", later)
 
     def take_and_return(self, member: Member, join: Callable[[], Member]) -> TopicPartition:
         """See `Broker`: another member joins, gets it, and leaves; both are polled by the one task."""
@@ -276,6 +309,22 @@ def test_the_ends_are_known_of_paused_partitions_too(setting: Setting) -> None:
     setting.broker.produce(place.topic, *values(7))
     member.poll_until(lambda: member.consumer.ends() == {place: 7})
     assert not member.received[place]
+
+
+def test_a_poll_ends_when_it_is_woken(setting: Setting) -> None:
+    """MEM-7: whoever makes room is heard at once, in the poll that waits, and if none does, in the next one."""
+    place = TopicPartition(setting.broker.create("one"), 0)
+    member = setting.join()
+    member.poll_until(lambda: member.owned == {place})
+    member.consumer.pause([place])
+    began = setting.broker.now()
+    setting.broker.soon(member.consumer.wake)
+    member.poll(30.0)
+    member.consumer.wake()
+    member.poll(30.0)
+    assert setting.broker.now() - began < 10
+    member.poll(0.5)
+    assert setting.broker.now() - began > 0.5, "a poll that nobody wakes waits as before"
 
 
 def test_a_commit_is_confirmed_without_blocking(setting: Setting) -> None:

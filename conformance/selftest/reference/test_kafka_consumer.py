@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from kafka.consumer import group as client
 
 from isolane.conformance.selftest.reference.fakes import eventually
 from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, refusing, values
@@ -140,6 +142,25 @@ def test_a_resumed_partition_goes_on_while_another_drains(topics: Topics, join: 
         assert len(member.received[busy]) < 8000, "the other partition drained before this one went on"
     member.poll_until(lambda: len(member.received[busy]) == 8000)
     assert member.received == sent
+
+
+def test_with_nothing_to_fetch_a_poll_waits_where_it_can_be_woken(
+    topics: Topics, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MEM-7: the client by itself would sleep while all partitions are paused, and hear nobody."""
+    place = TopicPartition(topics.create("one"), 0)
+    member = join()
+    member.poll_until(lambda: member.owned == {place})
+    member.consumer.pause([place])
+    member.poll()  # a fetch that was under way may end in it
+    slept: list[float] = []
+    monkeypatch.setattr(client, "time", SimpleNamespace(sleep=slept.append, monotonic=time.monotonic, time=time.time))
+    member.poll(0.3)
+    assert slept == []
+    threading.Timer(0.1, member.consumer.wake).start()
+    began = time.monotonic()
+    member.poll(30.0)
+    assert time.monotonic() - began < 10
 
 
 def test_a_partition_with_little_is_fetched_between_many_that_are_behind(

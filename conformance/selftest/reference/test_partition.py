@@ -83,11 +83,16 @@ class Bench:
         bounds = {"max_in_flight": {"records": records, "bytes": size}, "max_span": span}
         self.line = FakeLine()
         self.rejected: list[tuple[Piece, str]] = []
-        self.partition = Partition(runtime, PLACE, "a", PartitionProcessing.model_validate(bounds), self.line)
+        self.rooms: list[bool] = []  # whether there was room, each time that it was told
+        settings = PartitionProcessing.model_validate(bounds)
+        self.partition = Partition(runtime, PLACE, "a", settings, self.line, made_room=self._hear)
         self.worker = PartitionWorker(
             self.partition, self.line, decode, lambda _, piece, reason: self.rejected.append((piece, reason))
         )
         self.next = 0
+
+    def _hear(self) -> None:
+        self.rooms.append(self.partition.roomy)
 
     def deliver(self, *values: bytes | None) -> None:
         """Fetch the next records."""
@@ -246,6 +251,17 @@ def test_documents_that_wait_when_the_partition_closes_are_let_go(runtime: Runti
     bench.partition.close()
     thread.join(10)
     assert bench.line.held == 1
+
+
+def test_who_fetches_hears_of_room_once_when_there_is_any(runtime: Runtime) -> None:
+    """MEM-7: when the mailbox comes below its low water mark, whoever waits for it need not look."""
+    bench = Bench(runtime, records=600)
+    bench.deliver(*[b""] * 250)
+    bench.worker.drain()
+    assert bench.rooms == [], "it was never full"
+    bench.deliver(*[b""] * 600)
+    bench.worker.drain()
+    assert bench.rooms == [True]
 
 
 def _marks(bench: Bench) -> tuple[bool, bool]:

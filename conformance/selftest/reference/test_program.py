@@ -9,6 +9,7 @@ import pytest
 
 from isolane.conformance.selftest.reference.fakes import eventually, reply
 from isolane.conformance.selftest.reference.program_bench import A1, MODES, A, B, Bench
+from isolane.reference import receiver
 from isolane.reference.consumer import TopicPartition
 from isolane.reference.outcome import Outcome, Reply
 
@@ -42,6 +43,17 @@ def test_nothing_is_committed_before_it_is_accepted(bench: Bench) -> None:
     bench.commits(A, 15)
     offsets = [offset for place, offset in bench.kafka.history if place == A]
     assert offsets == sorted(offsets)
+
+
+def test_the_poll_need_not_end_by_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MEM-7, OPS-4, LIF-2: room in a full mailbox, other tenants, and a stop end it."""
+    monkeypatch.setattr(receiver, "_POLL_WAIT", 60.0)
+    expected = bench.produce(A, 300)
+    bench.own(A)
+    eventually(lambda: sorted(bench.clusters["a"].accepted) == sorted(expected))
+    bench.change("a")
+    eventually(lambda: "b" not in bench.program._receiver._config.tenants)
+    bench.stop()
 
 
 def test_a_black_hole_stops_in_time_and_loses_nothing(bench: Bench) -> None:
