@@ -13,6 +13,7 @@ from isolane.conformance.clusters import CLUSTER_KINDS, ClusterKind
 from isolane.conformance.depth import DEPTHS, depth
 from isolane.conformance.engine import Request
 from isolane.conformance.requirements import CATALOGUE, UnknownRequirementError, requirement
+from isolane.conformance.result import RunResult
 from isolane.conformance.scenarios.catalogue import SCENARIOS, judging
 from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.implementations.descriptor import Descriptor
@@ -36,6 +37,7 @@ def request(
     names: Sequence[str] = (),
     clusters: ClusterKind = "scripted",
     joining: bool = False,
+    baseline: RunResult | None = None,
 ) -> Request:
     """A request for the implementation of that name or descriptor path; its folder is made.
 
@@ -49,6 +51,7 @@ def request(
         names: Scenarios to run only, likewise.
         clusters: What the tenants' clusters are.
         joining: Whether the folder is no business of this process: another has made it, or nothing will be run.
+        baseline: The earlier result whose violations will not count; one of the same implementation, in any version.
 
     Raises:
         DescriptorError: No such implementation, or its descriptor is wrong.
@@ -56,6 +59,9 @@ def request(
     """
     known = descriptor.find(implementation)
     _check_names(known)
+    if baseline is not None and baseline.implementation.name != known.name:
+        other = baseline.implementation.name
+        raise RequestError(f"--baseline: this is a report of {other!r}; allowed here: one of {known.name!r}")
     if depth_name not in DEPTHS:
         raise RequestError(f"--depth: {depth_name!r}: allowed: {', '.join(DEPTHS)}")
     if seed is not None and seed < 0:

@@ -33,7 +33,12 @@ from isolane.conformance.running import Options, carry_out, exit_code
 @click.option("--keep", is_flag=True, help="Keep Kafka, topics, offsets and clusters until Ctrl-C, to look at them.")
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run all N times; the worst run counts.")
 @click.option("--events", type=click.Path(dir_okay=False, path_type=Path), help="Append an NDJSON event stream here.")
-@click.option("--baseline", type=REPORT, metavar="REPORT", help="Let violations of an earlier report.yaml not count.")
+@click.option(
+    "--baseline",
+    type=REPORT,
+    metavar="REPORT",
+    help="Let violations of an earlier report.yaml of the same implementation not count; another's is refused.",
+)
 @click.option("--allow-known", is_flag=True, help="Let the known deviations of the descriptor not count.")
 def command(
     *,
@@ -69,6 +74,7 @@ def command(
             profiles=profiles,
             names=names,
             clusters=choice.elasticsearch,
+            baseline=baseline,
         )
     except (RequestError, services.ServiceChoiceError) as error:
         raise click.UsageError(str(error)) from error

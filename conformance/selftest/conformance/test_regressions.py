@@ -121,6 +121,25 @@ def test_a_baseline_that_cannot_be_read_is_wrong_usage(tmp_path: Path, capsys: p
     assert not (tmp_path / "out").exists()
 
 
+def test_a_baseline_of_another_implementation_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both are named, and nothing is started: what another one violates excuses nothing."""
+    yaml_report.write(result(), tmp_path / "report.yaml")
+    arguments = ["verify", "one-at-a-time", "--baseline", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert cli.run(arguments) == ExitCode.WRONG_USAGE
+    message = "--baseline: this is a report of 'reference'; allowed here: one of 'one-at-a-time'"
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_baseline_of_another_version_is_taken(tmp_path: Path) -> None:
+    """What a new version does worse than the one before is what a baseline is for."""
+    older = replace(result().implementation, version="0.0.1", descriptor="../elsewhere/isolane.toml")
+    asked = request("reference", out=tmp_path / "out", baseline=replace(result(), implementation=older))
+    assert asked.descriptor.name == "reference"
+
+
 @pytest.mark.parametrize(
     ("results", "expected"),
     [
