@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
 
 from isolane.chaos.acting import Bites, Scene, way
 from isolane.chaos.happenings import (
@@ -25,6 +27,7 @@ _REQUESTS = "requests that came through it, or connections where it is Kafka's"
 _CONNECTIONS = "connections that it met, or else records that waited"
 _NEVER = {"timeout": 0}
 _SILENCE = (Toxic("timeout", "upstream", _NEVER), Toxic("timeout", "downstream", _NEVER))
+_NUMBERS = count(1)
 
 
 @way(Latency, _REQUESTS)
@@ -83,11 +86,12 @@ def limit(scene: Scene, fault: Limit) -> Iterator[Bites]:
 def black_hole(scene: Scene, fault: BlackHole) -> Iterator[Bites]:
     """Let nothing through in either direction; half open, only new connections work when it has ended."""
     proxies = scene.proxies(fault.target)
+    silence = [_named(toxic) for toxic in _SILENCE]
     with _meeting(scene, fault, proxies) as bites:
-        _add(proxies, *_SILENCE)
+        _add(proxies, *silence)
         yield bites
     for proxy in proxies:
-        for toxic in _SILENCE:
+        for toxic in silence:
             (proxy.mute if fault.half_open else proxy.remove)(toxic.label)
 
 
@@ -96,7 +100,7 @@ def black_hole(scene: Scene, fault: BlackHole) -> Iterator[Bites]:
 def swallow(scene: Scene, fault: Swallow) -> Iterator[Bites]:
     """Lose replies until the node has answered one request, and let everything after it through."""
     (proxy,) = scene.proxies(fault.target)
-    lost = Toxic("timeout", "downstream", _NEVER, name="swallow")
+    lost = _named(Toxic("timeout", "downstream", _NEVER))
     before = scene.answered(fault.target)
     proxy.add(lost)
     swallowed = 0
@@ -134,6 +138,7 @@ def clear(scene: Scene) -> None:
 
 @contextmanager
 def _slow(scene: Scene, fault: Network, toxic: Toxic) -> Iterator[Bites]:
+    toxic = _named(toxic)
     proxies = scene.proxies(fault.target)
     before = 0 if _is_kafka(fault) else scene.answered(fault.target)
     with _counting(scene, proxies) as connections:
@@ -144,6 +149,7 @@ def _slow(scene: Scene, fault: Network, toxic: Toxic) -> Iterator[Bites]:
 
 @contextmanager
 def _cutting(scene: Scene, fault: Network, toxic: Toxic) -> Iterator[Bites]:
+    toxic = _named(toxic)
     proxies = scene.proxies(fault.target)
     with _meeting(scene, fault, proxies) as bites:
         _add(proxies, toxic)
@@ -175,6 +181,11 @@ def _counting(scene: Scene, proxies: Sequence[Proxy]) -> Iterator[Bites]:
     open_now = toxiproxy.open_connections({int(proxy.listen.rpartition(":")[2]) for proxy in proxies})
     before = accepted()
     yield lambda: open_now + accepted() - before
+
+
+def _named(toxic: Toxic) -> Toxic:
+    """Return the toxic by a name that no other has: a proxy takes no two of one name, and one that is muted stays."""
+    return replace(toxic, name=f"{toxic.label}-{next(_NUMBERS)}")
 
 
 def _add(proxies: Sequence[Proxy], *toxics: Toxic) -> None:
