@@ -139,6 +139,20 @@ class RunResult:
         )
 
     @property
+    def red(self) -> tuple[Outcome, ...]:
+        """The outcomes that fail, the gravest first.
+
+        Losses (DEL-1) come before everything. Then come the profiles in the catalogue's order: what is done to data
+        (delivery) before what delays it (isolation), and each profile in the catalogue's order.
+        """
+        profiles = list(CATALOGUE.profiles)
+
+        def gravity(outcome: Outcome) -> tuple[bool, int]:
+            return outcome.requirement.id != _LOSS, profiles.index(CATALOGUE.profile_of(outcome.requirement))
+
+        return tuple(sorted(self.with_verdict(Verdict.FAIL), key=gravity))
+
+    @property
     def exit_code(self) -> ExitCode:
         """How the command ends."""
         return exit_code(
@@ -224,6 +238,9 @@ class RunResult:
 
 CHAOS = "chaos"
 """Stands where the depth would, for a run through timelines."""
+
+_LOSS = "DEL-1"
+"""The requirement that no record is lost."""
 
 _ENDINGS = {
     ExitCode.CONFORMS: "conforms",

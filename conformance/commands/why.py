@@ -20,12 +20,13 @@ def command(*, run: StoredRun, identifier: str | None) -> None:
     """Tell what is behind the red verdicts of RUN, or behind that on the requirement ID, whatever it is.
 
     \b
+    Losses (DEL-1) are told first, then what else is done to data, then what delays it and the rest, by profile.
     Each violation opens with one record's life: produced, sent and answered, the commits around it, who had its
     partition, what happened to processes and clusters meanwhile. Then: what all records that were never finished have
     in common, and what the implementation itself printed.
     """
     result = run.found
-    outcomes = result.with_verdict(Verdict.FAIL) if identifier is None else (_asked(result, identifier),)
+    outcomes = result.red if identifier is None else (_asked(result, identifier),)
     console = printer(highlight=False)
     if outcomes:
         console.print(telling.why(run, result, outcomes), soft_wrap=True)

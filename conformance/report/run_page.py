@@ -106,7 +106,7 @@ def _cautions(result: RunResult) -> Iterator[str]:
 
 
 def _stories(result: RunResult) -> Iterator[Story]:
-    for outcome in result.with_verdict(Verdict.FAIL):
+    for outcome in result.red:
         for finding in outcome.findings:
             if finding.verdict is Verdict.FAIL:
                 broken = "violated" if outcome.violates else "not met (SHOULD)"

@@ -34,7 +34,7 @@ def render(result: RunResult) -> RenderableType:
 
 
 def _parts(result: RunResult) -> Iterator[RenderableType]:
-    for outcome in result.with_verdict(Verdict.FAIL):
+    for outcome in result.red:
         for finding in outcome.findings:
             if finding.verdict is Verdict.FAIL:
                 yield _violation(result, outcome, finding)

@@ -99,3 +99,11 @@ def test_a_profile_that_was_asked_for_is_reproduced_as_one() -> None:
     memory = tuple(each.id for each in CATALOGUE.of_profile("memory"))
     scoped = replace(result(), scope=(*memory, "TEN-2"))
     assert scoped.reproduce().endswith(" --seed 7 --profile memory --only TEN-2")
+
+
+def test_what_fails_is_told_by_gravity() -> None:
+    """Losses first, then what else is done to data, then what delays it; each profile in the catalogue's order."""
+    ids = ["TEN-2", "ISO-1", "ISO-3", "DEL-1", "OFF-1", "REB-1"]
+    found = result(*(replace(FAILED, requirement=identifier) for identifier in ids))
+    expected = ["DEL-1", "TEN-2", "OFF-1", "ISO-1", "ISO-3", "REB-1"]
+    assert [outcome.requirement.id for outcome in found.red] == expected
