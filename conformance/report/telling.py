@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -30,13 +31,26 @@ _NOT_SEEN = frozenset({Verdict.NOT_JUDGED, Verdict.NOT_CLAIMED})
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "yellow"}
 
 
+@dataclass(slots=True)
+class _Told:
+    """What was told already, and need not be again.
+
+    Attributes:
+        lives: The requirement under which each story was told.
+        scenarios: The names of those of which it was told what is the same for all of their records.
+    """
+
+    lives: dict[tuple[str, ...], str] = field(default_factory=dict)
+    scenarios: set[str] = field(default_factory=set)
+
+
 def why(run: StoredRun, result: RunResult, outcomes: Iterable[Outcome]) -> RenderableType:
     """Return why the outcomes of a run are what they are, each with the life of one record where it is a violation.
 
     Raises:
         HistoryError: A history of the run cannot be read.
     """
-    told: set[str] = set()
+    told = _Told()
     return Group(*(part for outcome in outcomes for part in _outcome(run, result, outcome, told)))
 
 
@@ -59,8 +73,7 @@ def trace(run: StoredRun, history: History, record: Produced) -> RenderableType:
     )
 
 
-def _outcome(run: StoredRun, result: RunResult, outcome: Outcome, told: set[str]) -> Iterator[RenderableType]:
-    """Tell of one outcome; of scenarios that were `told` of not again what is the same for all of their records."""
+def _outcome(run: StoredRun, result: RunResult, outcome: Outcome, told: _Told) -> Iterator[RenderableType]:
     requirement, style = outcome.requirement, _STYLES.get(outcome.verdict, "dim")
     yield Text.assemble((f"{requirement.id} ", "bold"), (outcome.verdict.value, style), f"  {_level(requirement)}")
     yield Text(f"  {requirement.statement}", style="italic")
@@ -78,7 +91,11 @@ def _outcome(run: StoredRun, result: RunResult, outcome: Outcome, told: set[str]
     yield from _commands([*_traces(run, shown), f"isolane explain {requirement.id}", *again])
 
 
-def _suffering(run: StoredRun, finding: Finding, told: set[str]) -> Iterator[RenderableType]:
+def _suffering(run: StoredRun, finding: Finding, told: _Told) -> Iterator[RenderableType]:
+    if finding.story in told.lives:
+        yield Text(f"\n  {finding.story[0]}: its life is told under {told.lives[finding.story]} above")
+        return
+    told.lives[finding.story] = finding.requirement
     yield from _block("One record's life, in seconds from its acknowledgement by Kafka", finding.story)
     found = _record(run, finding)
     if found is None:
@@ -86,8 +103,8 @@ def _suffering(run: StoredRun, finding: Finding, told: set[str]) -> Iterator[Ren
     history, record = found
     yield from _block("What became of it", [fate(history, record)])
     yield from _block("Lines of the implementation's output that name it", naming(history, record))
-    if history.scenario not in told:
-        told.add(history.scenario)
+    if history.scenario not in told.scenarios:
+        told.scenarios.add(history.scenario)
         yield from _around(history)
 
 

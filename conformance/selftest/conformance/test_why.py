@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,6 +68,19 @@ def test_a_loss_is_told_down_to_its_cause(tmp_path: Path) -> None:
     ):
         assert said in outcome.output
     assert "TEN-2" not in outcome.output, "what is green is not told"
+
+
+def test_a_record_that_shows_several_violations_is_told_once(tmp_path: Path) -> None:
+    """After that it is referred to, by its token and place, and by the requirement under which it was told."""
+    folder = run(tmp_path, dropping())
+    everything = told(folder).output
+    assert [line.split()[0] for line in everything.splitlines() if " fail " in line][:2] == ["DEL-1", "OFF-1"]
+    assert everything.count("its partition is with m0") == 1
+    told_before = "its life is told under DEL-1 above"
+    assert re.search(rf"isotok[0-9a-f]{{24}} = {TOPIC}/0@400, 1 item, tenant h0: {told_before}", everything)
+    alone = told(folder, "OFF-1").output
+    assert "its partition is with m0" in alone
+    assert told_before not in alone
 
 
 def test_a_requirement_that_passed_is_told_when_it_is_asked_for(tmp_path: Path) -> None:
