@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import logging
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,14 +44,3 @@ def bench_of(runtime: Runtime) -> Iterator[Callable[..., Bench]]:
 def bench(bench_of: Callable[..., Bench], request: pytest.FixtureRequest) -> Bench:
     """A bench in each mode."""
     return bench_of(request.param)
-
-
-@pytest.fixture
-def refused_connections(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Collects the sockets of connections that failed, which kafka-python leaves to the garbage collector.
-
-    They hang on the exceptions that it logs, so that these must not be kept either.
-    """
-    caplog.set_level(logging.CRITICAL, "kafka")
-    yield
-    gc.collect()
