@@ -24,7 +24,7 @@ KAFKA = "kafka"
 class Happening(BaseModel):
     """Something that happens at a time, in seconds from the moment at which the load is under way."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     at: Seconds
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -13,12 +12,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from isolane.chaos.happenings import KAFKA, KINDS, Anything, Happening, Lasting, Network, NewTopic, Partitions, Swallow
 from isolane.conformance.producer import Codec
 from isolane.conformance.requirements import CATALOGUE
+from isolane.fixtures import toml_files
 from isolane.fixtures.errors import FixtureError
+from isolane.fixtures.implementations.descriptor import Seconds, Timing
+from isolane.fixtures.services.elasticsearch_settings import elasticsearch_yml
+from isolane.fixtures.services.errors import ServiceError
+from isolane.fixtures.toml_files import UnreadableTomlError
 
 FOLDER = Path(__file__).parent / "timelines"
 """Where the fixed set lies."""
 
 _NAME = r"^[a-z][a-z0-9]*$"
+_KINDS = {str(each.model_fields["kind"].default): each for each in KINDS}
+
+
+MOST_TENANTS = 16
+"""Each has a node of its own, which takes some 300 MB."""
 
 
 class TimelineError(FixtureError):
@@ -26,7 +35,7 @@ class TimelineError(FixtureError):
 
 
 class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, strict=True)
 
 
 class Tenant(_Value):
@@ -35,19 +44,28 @@ class Tenant(_Value):
     One that is `late` has no topics until they are made, by a `new_topic`.
     """
 
-    name: Annotated[str, Field(pattern=_NAME)]
+    name: Annotated[str, Field(pattern=_NAME, max_length=30)]
     partitions: Annotated[int, Field(ge=1, le=100)] = 2
     rate: Annotated[float, Field(ge=0, le=100_000)] = 20.0
-    codecs: tuple[Codec, ...] = ("none",)
+    codecs: Annotated[tuple[Codec, ...], Field(min_length=1, strict=False)] = ("none",)
     late: bool = False
-    node: dict[str, str] = {}
+    node: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$")], str] = {}
+
+    @field_validator("node")
+    @classmethod
+    def _node_can_be_found(cls, node: dict[str, str]) -> dict[str, str]:
+        try:
+            elasticsearch_yml("", 0, node)
+        except ServiceError as error:
+            raise ValueError(str(error)) from error
+        return node
 
 
 class Caught(_Value):
     """An implementation that is wrong, and the requirements that it must fail in this timeline: proof of its worth."""
 
     implementation: str
-    fails: tuple[str, ...]
+    fails: Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Timeline(_Value):
@@ -65,15 +83,15 @@ class Timeline(_Value):
         caught: Who fails in it, as it is known; for a test of the timeline itself.
     """
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=100)]
     title: str = ""
-    judges: tuple[str, ...] = ("DEL-1", "OFF-1")
+    judges: Annotated[tuple[str, ...], Field(min_length=1, strict=False)] = ("DEL-1", "OFF-1")
     members: Annotated[int, Field(ge=1, le=16)] = 1
     brokers: Annotated[int, Field(ge=1, le=3)] = 1
-    timing: dict[str, float] = {}
-    tenants: Annotated[tuple[Tenant, ...], Field(alias="tenant", min_length=1)]
-    faults: Annotated[tuple[Anything, ...], Field(alias="fault")] = ()
-    caught: tuple[Caught, ...] = ()
+    timing: dict[str, Seconds] = {}
+    tenants: Annotated[tuple[Tenant, ...], Field(alias="tenant", min_length=1, max_length=MOST_TENANTS, strict=False)]
+    faults: Annotated[tuple[Anything, ...], Field(alias="fault", strict=False)] = ()
+    caught: Annotated[tuple[Caught, ...], Field(strict=False)] = ()
 
     @property
     def seconds(self) -> float:
@@ -86,6 +104,13 @@ class Timeline(_Value):
         if brokers == 2:
             raise ValueError("allowed: 1 and 3")
         return brokers
+
+    @field_validator("timing")
+    @classmethod
+    def _timing_exists(cls, timing: dict[str, float]) -> dict[str, float]:
+        if unknown := [each for each in timing if each not in Timing.model_fields]:
+            raise ValueError(f"unknown key {unknown[0]!r} (allowed: {', '.join(Timing.model_fields)})")
+        return timing
 
     @field_validator("judges")
     @classmethod
@@ -125,11 +150,9 @@ def load(path: Path) -> Timeline:
         TimelineError: One line for each mistake: file, field, value and what is allowed.
     """
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise TimelineError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TimelineError(f"{path}: not TOML: {error}") from error
+        raw = toml_files.read(path)
+    except UnreadableTomlError as error:
+        raise TimelineError(str(error)) from error
     try:
         return Timeline.model_validate(raw)
     except ValidationError as error:
@@ -180,19 +203,20 @@ def _references(timeline: Timeline, fault: Happening) -> Iterator[tuple[str, Any
 
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
-    for mistake in error.errors(include_url=False):
+    for mistake in toml_files.mistakes(error):
         where = ".".join(str(part) for part in mistake["loc"])
         if mistake["type"] == "missing":
             yield f"{where}: missing"
         elif mistake["type"] == "value_error" and not where:
             yield mistake["msg"].removeprefix("Value error, ")
-        elif mistake["type"].startswith("union_tag"):
-            kind = mistake["input"].get("kind") if isinstance(mistake["input"], dict) else mistake["input"]
-            yield f"{where}.kind: {kind!r}: {mistake['msg'].rpartition('any of the expected tags: ')[2]}"
+        elif mistake["type"] == "union_tag_not_found":
+            yield f"{where}.kind: missing (allowed: {', '.join(_KINDS)})"
+        elif mistake["type"] == "union_tag_invalid":
+            yield f"{where}.kind: {toml_files.shown(mistake['input']['kind'])}: allowed: {', '.join(_KINDS)}"
         elif mistake["type"] == "extra_forbidden":
             yield f"{where}: unknown key (allowed: {', '.join(_keys_at(mistake['loc']))})"
         else:
-            yield f"{where}: {mistake['input']!r}: {mistake['msg'].removeprefix('Value error, ')}"
+            yield f"{where}: {toml_files.shown(mistake['input'])}: {toml_files.in_words_of_toml(mistake['msg'])}"
 
 
 def _keys_at(location: tuple[int | str, ...]) -> list[str]:
@@ -201,7 +225,7 @@ def _keys_at(location: tuple[int | str, ...]) -> list[str]:
         case ("tenant", *_):
             model: type[BaseModel] = Tenant
         case ("fault", _, kind, _):
-            model = next(each for each in KINDS if each.model_fields["kind"].default == kind)
+            model = _KINDS[str(kind)]
         case ("caught", *_):
             model = Caught
         case _:

@@ -37,10 +37,32 @@ WRONG = {
         ('nam = "own"', "name: missing"),
         ('name = "own"\nmember = 2', "member: unknown key (allowed: name, title, judges, members, brokers, timing, "),
         ('name = "own"\njudges = ["DEL-99"]', "judges: ['DEL-99']: no requirement 'DEL-99'; `isolane explain` lists"),
+        ('name = "own"\njudges = []', "judges: []: List should have at least 1 item"),
+        ('name = "own"\njudges = "DEL-1"', "judges: 'DEL-1': Input should be a list"),
+        (f'name = "{"o" * 101}"', f"name: '{'o' * 101}': String should have at most 100 characters"),
+        ('name = "own"\nmembers = true', "members: True: Input should be a valid integer"),
+        (
+            'name = "own"\ntiming = { requests = 5 }',
+            "timing: {'requests': 5}: unknown key 'requests' (allowed: metadata_",
+        ),
+        ('name = "own"\ntiming = { slow_after = nan }', "timing.slow_after: nan: Input should be less than"),
+        ('name = "own"\ntiming = { slow_after = -1 }', "timing.slow_after: -1: Input should be greater than 0"),
     ],
-    'name = "b"': [('name = "a"', "tenant: 'a': there are two of that name")],
+    'name = "b"': [
+        ('name = "a"', "tenant: 'a': there are two of that name"),
+        (f'name = "{"b" * 31}"', f"tenant.1.name: '{'b' * 31}': String should have at most 30 characters"),
+        ('name = "b"\nrate = -1', "tenant.1.rate: -1: Input should be greater than or equal to 0"),
+        ('name = "b"\nlate = "no"\n[other]', "tenant.1.late: 'no': Input should be a valid boolean"),
+        (
+            'name = "b"\nnode = { "http.port" = "9200" }',
+            "tenant.1.node: {'http.port': '9200'}: Elasticsearch's setting http.port cannot be given",
+        ),
+        ('name = "b"\nnode = { "a b" = "1" }', "tenant.1.node.a b.[key]: 'a b': String should match pattern"),
+        ('name = "b"\ncodecs = []', "tenant.1.codecs: []: List should have at least 1 item"),
+    ],
     'kind = "latency"': [
-        ('kind = "latenzy"', "fault.0.kind: 'latenzy': 'latency', 'bandwidth', 'slicer'"),
+        ('kind = "latenzy"', "fault.0.kind: 'latenzy': allowed: latency, bandwidth, slicer, "),
+        ("", "fault.0.kind: missing (allowed: latency, bandwidth, slicer, "),
         (
             'kind = "latency"\njiter = 3',
             "fault.0.latency.jiter: unknown key (allowed: at, seconds, target, kind, milliseconds, jitter)",
@@ -51,7 +73,10 @@ WRONG = {
         ('target = "c"', "fault.0.target: 'c': allowed: a, b, kafka, kafka:1, kafka:2, kafka:3, kafka:leader"),
         ("", "fault.0.latency.target: missing"),
     ],
-    "seconds = 2": [("seconds = 0", "fault.0.latency.seconds: 0: Input should be greater than 0")],
+    "seconds = 2": [
+        ("seconds = 0", "fault.0.latency.seconds: 0: Input should be greater than 0"),
+        ('seconds = "2"', "fault.0.latency.seconds: '2': Input should be a valid number"),
+    ],
     'kind = "scale"\nmembers = 2': [
         ('kind = "new_topic"\ntenant = "a"', "fault.1.tenant: 'a': allowed: b"),
         ('kind = "partitions"\ntenant = "a"\npartitions = 2', "fault.1.partitions: 2: allowed: more than 2"),
@@ -80,12 +105,44 @@ def test_a_mistake_is_told_with_what_is_allowed(right: str, wrong: str, message:
     assert f"{path}: {message}" in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "message"), [("name = ", "not TOML"), (None, "cannot be read: No such file")])
-def test_a_file_that_is_none(text: str | None, message: str, tmp_path: Path) -> None:
+NONE = [
+    (b"name = ", "not TOML: Invalid value"),
+    (b'name = "\xe4"', "not TOML: 'utf-8' codec can't decode byte 0xe4"),
+    (b"at = " + b"9" * 5000, "not TOML: Exceeds the limit"),
+    (b"at = " + b"[" * 5000, "not TOML: too deep"),
+    (None, "cannot be read: No such file"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), NONE, ids=[message for _, message in NONE])
+def test_a_file_that_is_none(content: bytes | None, message: str, tmp_path: Path) -> None:
     """What is not TOML, and what is not there, is told in one line."""
-    path = written(tmp_path, text) if text else tmp_path / "none.toml"
-    with pytest.raises(TimelineError, match=message):
+    path = tmp_path / "none.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(TimelineError) as caught:
         find(str(path))
+    assert str(caught.value).startswith(f"{path}: {message}")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    """That is told in one line, too."""
+    folder = tmp_path / "folder.toml"
+    folder.mkdir()
+    with pytest.raises(TimelineError, match="cannot be read: Is a directory"):
+        find(str(folder))
+
+
+def test_a_mistake_is_told_once_and_briefly(tmp_path: Path) -> None:
+    """Not again of the list in which it stands; of a long value there is the beginning."""
+    text = 'name = "own"\ntenant = ["' + "a" * 5000 + '"]'
+    with pytest.raises(TimelineError) as caught:
+        load(written(tmp_path, text))
+    (line,) = str(caught.value).splitlines()
+    assert "tenant.0: 'aaaa" in line
+    assert line.endswith("a…: Input should be a table")
+    assert len(line) < 500
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
