@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from isolane.conformance.history import History
 from isolane.conformance.history_sendings import Sending
-from isolane.conformance.history_values import NOTHING_TO_DELIVER, Produced
+from isolane.conformance.history_values import NOTHING_TO_DELIVER, Event, Produced
 from isolane.conformance.tokens import ITEM_BITS
 
 MOST_GROUPS = 8
-"""Groups of unfinished records that are told; of the others only how many records they have."""
+"""Groups of unfinished records that are told, and ends of members; of the others only how many records they have."""
+
+
+_ENDED = {"killed": "was killed", "stopped": "was stopped", "exited": "ended by itself"}
+"""What became of a member at each of its ends, by the name of the event."""
 
 
 def fate(history: History, record: Produced) -> str:
@@ -57,6 +62,40 @@ def by_phase(records: Sequence[Produced]) -> str:
     """Return how many of the records were produced in each phase, in the order in which the first of each came."""
     phases = Counter(record.phase for record in records)
     return f"in all, by phase: {', '.join(f'{phase} {count:,}' for phase, count in phases.items())}"
+
+
+def at_ends(history: History, records: Sequence[Produced]) -> tuple[str, ...]:
+    """Return how many of the records, none of which was ever finished, were there when a member ended.
+
+    Each counts at the first end of any member after it came; whether that member had it nobody sees. The ends with most
+    records are told, in their order. When the scenario is over its members are stopped: that is told of none.
+    """
+    over = next((phase.began for phase in history.phases if phase.name == "end"), math.inf)
+    ends = [each for each in history.events if each.kind == "process" and each.name in _ENDED and each.at < over]
+    times = [end.at for end in ends]
+    there: dict[int, list[Produced]] = defaultdict(list)
+    for record in records:
+        there[bisect_left(times, record.acked)].append(record)
+    there.pop(len(ends), None)
+    most = sorted(there, key=lambda number: len(there[number]), reverse=True)
+    told = tuple(_at_end(history, ends[number], there[number]) for number in sorted(most[:MOST_GROUPS]))
+    rest = most[MOST_GROUPS:]
+    count = sum(len(there[number]) for number in rest)
+    return (*told, f"{count:6,} were unfinished at {len(rest)} other ends of a member") if rest else told
+
+
+def _at_end(history: History, end: Event, records: Sequence[Produced]) -> str:
+    """Tell of one end; what the member committed last is seen in the reading of offsets that comes next."""
+    read = "no offsets were read after it"
+    seen = next((each.ended for each in history.commits if each.began >= end.at and each.error is None), None)
+    if seen is not None:
+        past = sum(history.committed_past(record) <= seen for record in records)
+        read = f"offsets read {seen - end.at:.3f} s later were past {past:,} of them"
+    return (
+        f"{len(records):6,} were unfinished when member {end.detail['member']} {_ENDED[end.name]}, "
+        f"{end.at - history.began:.3f} s into the run: "
+        f"the oldest had come {end.at - min(record.acked for record in records):.3f} s before, {read}"
+    )
 
 
 def _committed(record: Produced, at: float) -> str:

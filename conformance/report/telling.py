@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from isolane.conformance.checkers.fates import by_phase, fate, in_common, unfinished
+from isolane.conformance.checkers.fates import at_ends, by_phase, fate, in_common, unfinished
 from isolane.conformance.checkers.story import whole_story
 from isolane.conformance.checkers.words import complaints, naming
 from isolane.conformance.history import History
@@ -112,7 +112,8 @@ def _around(history: History) -> Iterator[RenderableType]:
     """Tell what all records of a scenario that were never finished have in common, and what was complained of."""
     left = unfinished(history)
     heading = f"All {len(left):,} records of {history.scenario} that were never finished, by what they have in common"
-    yield from _block(heading, [*in_common(history, left), f" {by_phase(left)}"] if left else [])
+    shared = [*in_common(history, left), f" {by_phase(left)}", *at_ends(history, left)]
+    yield from _block(heading, shared if left else [])
     counted = [f"{count:6,} times: {line}" for count, line in complaints(history)]
     yield from _block(f"What the implementation complained of in {history.scenario}, numbers aside", counted)
 
