@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from isolane.conformance.checkers.fates import at_ends, by_phase, fate, in_common, unfinished
-from isolane.conformance.checkers.story import whole_story
+from isolane.conformance.checkers.story import title, whole_story
 from isolane.conformance.checkers.words import complaints, naming
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
@@ -24,6 +24,9 @@ from isolane.conformance.verdict import Finding, Outcome, Verdict
 
 NEIGHBOURS = 3
 """Records of the partition that are told before a traced one, and after it."""
+
+MOST_NAMED = 10
+"""Unfinished records of a scenario that are named; of more, their number."""
 
 _NOT_SEEN = frozenset({Verdict.NOT_JUDGED, Verdict.NOT_CLAIMED})
 """Of what has one of these the run has nothing to bring again."""
@@ -71,6 +74,31 @@ def trace(run: StoredRun, history: History, record: Produced) -> RenderableType:
         *_block("Lines of the implementation's output that name it", naming(history, record)),
         *_commands([f"isolane why {shlex.quote(str(run.folder))}"]),
     )
+
+
+def traceable(run: StoredRun) -> RenderableType:
+    """Return the names of the first records of each scenario that were never finished, and how a record is traced.
+
+    Raises:
+        HistoryError: A history of the run cannot be read.
+    """
+    left = {name: unfinished(history) for name, history in run.histories.items()}
+    some = (*left.values(), *(history.produced for history in run.histories.values()))
+    example = next((records[0].token for records in some if records), "TOKEN")
+    return Group(
+        *(part for name, history in run.histories.items() for part in _left(history, left[name])),
+        *_commands([f"isolane trace {shlex.quote(str(run.folder))} {example}"]),
+    )
+
+
+def _left(history: History, left: Sequence[Produced]) -> Iterator[RenderableType]:
+    if not left:
+        yield Text(f"Every record of {history.scenario} was finished.")
+        return
+    yield Text(f"{len(left):,} records of {history.scenario} were never finished", style="bold")
+    yield from (Text(f"    {title(history, record)}: {fate(history, record)}") for record in left[:MOST_NAMED])
+    if len(left) > MOST_NAMED:
+        yield Text(f"    and {len(left) - MOST_NAMED:,} more")
 
 
 def _outcome(run: StoredRun, result: RunResult, outcome: Outcome, told: _Told) -> Iterator[RenderableType]:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from isolane.conformance.checkers import judge
 from isolane.conformance.commands import trace, why
 from isolane.conformance.report import yaml_report
+from isolane.conformance.report.telling import MOST_NAMED
 from isolane.conformance.result import ScenarioRun
 from isolane.conformance.selftest.conformance.builders import Story, isolated
 from isolane.conformance.selftest.conformance.results import result
@@ -24,9 +25,9 @@ def told(folder: Path, *ids: str) -> Result:
     return CliRunner().invoke(why.command, [str(folder), *ids])
 
 
-def traced(folder: Path, record: str) -> Result:
+def traced(folder: Path, *record: str) -> Result:
     """Run `isolane trace`."""
-    return CliRunner().invoke(trace.command, [str(folder), record])
+    return CliRunner().invoke(trace.command, [str(folder), *record])
 
 
 def dropping() -> Story:
@@ -133,6 +134,33 @@ def test_a_record_is_traced_by_any_of_its_names(name: str, tmp_path: Path) -> No
     assert f"    skipping {TOPIC} 0 404" in lines
     marked = [line.split()[:2] for line in lines if "@40" in line and "lost" in line]
     assert marked == [["@401", "lost:"], ["@402", "lost:"], ["@403", "lost:"], ["→", "@404"]]
+
+
+def test_without_a_record_the_unfinished_ones_are_named(tmp_path: Path) -> None:
+    """The first of each scenario with their names and fates, how many more there are, and what to type."""
+    made = dropping()
+    for _ in range(MOST_NAMED):
+        made.produce("h0", 120)
+    outcome = traced(run(tmp_path, made))
+    assert outcome.exit_code == 0, outcome.output
+    lines = [line.strip() for line in outcome.output.splitlines()]
+    token = str(made.produced[-MOST_NAMED - 5]["token"])
+    assert f"{MOST_NAMED + 5} records of handmade were never finished" in lines
+    expected = f"{token} = {TOPIC}/0@400, 1 item, tenant h0: lost: never finished, seen committed past after"
+    assert len([line for line in lines if "never finished, " in line]) == MOST_NAMED
+    assert [line for line in lines if line.startswith(expected)]
+    assert "and 5 more" in lines
+    assert f"isolane trace {tmp_path} {token}" in lines
+
+
+def test_without_a_record_a_run_that_left_none_says_what_to_type(tmp_path: Path) -> None:
+    """Any record can be traced; the first one of the run is the example."""
+    made = isolated()
+    outcome = traced(run(tmp_path, made))
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.output.startswith("Every record of handmade was finished.")
+    first = made.load(tmp_path / "again").produced[0]
+    assert f"isolane trace {tmp_path} {first.token}" in outcome.output
 
 
 @pytest.mark.parametrize(
