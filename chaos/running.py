@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from isolane.chaos.performing import FILE, scenario
 from isolane.chaos.shrinking import Confirmation, shrunk
 from isolane.chaos.stage import Place, set_up
 from isolane.chaos.tally import tallied
-from isolane.chaos.timeline import Timeline, find, packaged
+from isolane.chaos.timeline import Timeline, TimelineError, find, packaged
 from isolane.conformance import engine
 from isolane.conformance.depth import Depth
 from isolane.conformance.engine import Request, Run
@@ -36,7 +37,10 @@ SERVICES = "services"
 SHRUNK = "shrunk.toml"
 """The file in a failed timeline's folder that has what is left of it when it was shrunk."""
 
-_DRAWN = re.compile(r"drawn-(\d{1,12})")
+MOST = 10**18
+"""The largest seed: so many digits a name of a folder may have."""
+
+_DRAWN = re.compile(r"drawn-([0-9]{1,19})")
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,31 @@ def asked(implementation: str, *, seed: int | None, out: Path | None, place: Pla
     return Asked(known, implementation, chosen, made_folder(folder.absolute()), place)
 
 
-def chosen(names: Sequence[str]) -> list[Timeline]:
-    """The timelines of these names or paths, `drawn-SEED` among them; the fixed set when there are none.
+def chosen(names: Sequence[str], place: Place = "native") -> list[Timeline]:
+    """The timelines of these names or paths, `drawn-SEED` among them, each once.
+
+    When there are none it is the fixed set, as far as the place has services for it.
 
     Raises:
-        TimelineError: No such timeline, or it is wrong.
+        TimelineError: No such timeline, it is wrong, the place has no services for it, or two have the same name.
     """
-    return [_found(name) for name in names or packaged()]
+    found: dict[str, Timeline] = {}
+    asked_for: dict[str, str] = {}
+    for name in dict.fromkeys(names or packaged()):
+        timeline = _found(name)
+        if timeline.name == SERVICES:
+            raise TimelineError(
+                f"{name}: name: {SERVICES!r}: allowed: any other; services have the folder of that name"
+            )
+        if timeline.name in found:
+            both = f"{asked_for[timeline.name]} and {name}"
+            raise TimelineError(f"two timelines are named {timeline.name!r} ({both}): their evidence would mix")
+        if place != "native" and timeline.brokers > 1:
+            if not names:
+                continue
+            raise TimelineError(f"{name}: brokers: {timeline.brokers}: allowed with --services {place}: 1")
+        found[timeline.name], asked_for[timeline.name] = timeline, name
+    return list(found.values())
 
 
 def drawn_for(seed: int, minutes: float) -> Iterator[Timeline]:
@@ -142,9 +164,11 @@ def lived(request: Request, timeline: Timeline, ticker: Ticker, place: Place = "
 
 
 def merged(results: Sequence[RunResult], seconds: float) -> RunResult:
-    """One result of several, of the same implementation."""
+    """One result of several, of the same implementation; what was drawn is asked for again by its names."""
+    drawn = tuple(run.name for result in results for run in result.scenarios if _DRAWN.fullmatch(run.name))
     return replace(
         results[0],
+        names=results[0].names or drawn,
         seconds=round(seconds, 1),
         scenarios=tuple(run for result in results for run in result.scenarios),
         findings=tuple(finding for result in results for finding in result.findings),
@@ -180,17 +204,14 @@ def _show(what: Asked, result: RunResult) -> None:
     table.show(result, console)
     histories = (what.folder / run.folder for run in result.scenarios)
     lines = list(tallied(folder for folder in histories if (folder / META).exists()).lines())
+    again = ["isolane", "chaos", "--implementation", what.name, "--seed", str(what.seed)]
+    if what.place != "native":
+        again += ["--services", what.place]
     for name in _broken(result):
-        again = f"isolane chaos --implementation {what.name} --seed {what.seed} --scenario"
-        lines += [
-            f"replay: {again} {what.folder / name / file}" for file in (FILE, SHRUNK) if _is_there(what, name, file)
-        ]
+        there = [path for file in (FILE, SHRUNK) if (path := what.folder / name / file).exists()]
+        lines += [f"replay: {shlex.join([*again, '--scenario', str(path)])}" for path in there]
     for line in [*lines, f"Evidence: {what.folder}"]:
         console.print(line, soft_wrap=True, markup=False)
-
-
-def _is_there(what: Asked, name: str, file: str) -> bool:
-    return (what.folder / name / file).exists()
 
 
 def _shrink(what: Asked, request: Request, timeline: Timeline, failed: frozenset[str], ticker: Ticker) -> None:

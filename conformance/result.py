@@ -230,7 +230,8 @@ class RunResult:
             for finding in self.findings
             if finding.requirement in ids and finding.verdict is Verdict.FAIL
         }
-        names = [name for name in self.names if name in failed or not failed] or sorted(failed)
+        by_path = [name for name in self.names if name.endswith(".toml")] if failed - set(self.names) else []
+        names = [name for name in self.names if name in failed or name in by_path or not failed] or sorted(failed)
         chosen = [part for name in names for part in ("--scenario", name)]
         command = ["isolane", "chaos", "--implementation", self.implementation.descriptor, "--seed", str(self.seed)]
         return shlex.join([*command, *chosen])

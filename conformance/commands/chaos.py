@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -16,7 +17,11 @@ from isolane.conformance.requests import RUNS, RequestError
 @click.option("--implementation", default="reference", show_default=True, help="A name, or the path of a descriptor.")
 @click.option("--scenario", "names", multiple=True, metavar="NAME|FILE", help="Live through these only.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Draw timelines for so long.")
-@click.option("--seed", type=click.IntRange(0), help="What is drawn is drawn from; chosen and reported when not given.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, running.MOST),
+    help="What is drawn is drawn from; chosen and reported when not given.",
+)
 @click.option("--shrink", is_flag=True, help="Find out what it takes for a timeline to fail; many runs of each.")
 @click.option("--services", "place", type=click.Choice(PLACES), default="native", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help=f"Where evidence goes (default: {RUNS}/chaos-NAME-TIME).")
@@ -41,8 +46,10 @@ def command(
     """
     if names and minutes is not None:
         raise click.UsageError("--minutes draws timelines, and --scenario names them: give one of the two")
+    if minutes is not None and math.isnan(minutes):
+        raise click.UsageError("--minutes: nan is not a number of minutes: allowed: more than 0")
     try:
-        fixed = running.chosen(names)
+        fixed = running.chosen(names, place) if minutes is None else []
         what = running.asked(implementation, seed=seed, out=out, place=place)
     except (TimelineError, RequestError) as error:
         raise click.UsageError(str(error)) from error

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from isolane.chaos import running
+from isolane.chaos.performing import FILE
+from isolane.chaos.stage import PLACES, Place
 from isolane.chaos.timeline import TimelineError
 from isolane.conformance import cli
+from isolane.conformance.commands.chaos import command
+from isolane.conformance.result import RunResult, ScenarioRun
 from isolane.conformance.selftest.conformance.results import FAILED, result
 from isolane.conformance.verdict import ExitCode
+from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.processes import free_ports
 
 REFUSED = [
     (["--scenario", "networks"], "no timeline 'networks'; known are network, nodes"),
     (["--scenario", "network", "--minutes", "3"], "--minutes draws timelines, and --scenario names them"),
     (["--minutes", "0"], "0.0 is not in the range x>0"),
+    (["--minutes", "nan"], "nan is not a number of minutes"),
+    (["--minutes", "1", "--seed", "-1"], "-1 is not in the range 0<=x<=1000000000000000000"),
+    (["--minutes", "1", "--seed", "9" * 30], "is not in the range 0<=x<=1000000000000000000"),
+    (["--scenario", "drawn-x"], "no timeline 'drawn-x'; known are network, nodes"),
+    (["--scenario", "drawn-7", "--scenario", "drawn-07"], "two timelines are named 'drawn-7'"),
+    (["--services", "containers", "--scenario", "brokers"], "brokers: 3: allowed with --services containers: 1"),
     (["--implementation", "referense"], "did you mean 'reference'?"),
 ]
 
@@ -29,11 +41,30 @@ def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureF
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+def test_names_of_timelines_tell_their_evidence_apart(tmp_path: Path) -> None:
+    """No two of a run have one name, and none has that of the services' folder; the same one twice is one."""
+    paths = []
+    for folder, name in (("a", "own"), ("b", "own"), ("c", "services")):
+        paths.append(str(tmp_path / f"{folder}.toml"))
+        Path(paths[-1]).write_text(f'name = "{name}"\n[[tenant]]\nname = "a"\n')
+    with pytest.raises(TimelineError, match=r"two timelines are named 'own' .*a\.toml and .*b\.toml"):
+        running.chosen(paths[:2])
+    with pytest.raises(TimelineError, match=r"c\.toml: name: 'services': allowed: any other"):
+        running.chosen(paths[2:])
+    assert [timeline.name for timeline in running.chosen(["network", paths[0], "network"])] == ["network", "own"]
+
+
 def test_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Evidence of two runs does not mix."""
     (tmp_path / "old").touch()
     assert cli.run(["chaos", "--out", str(tmp_path)]) == ExitCode.WRONG_USAGE
     assert "is not empty" in capsys.readouterr().err
+
+
+def test_the_fixed_set_in_containers() -> None:
+    """There it is all that takes one broker: nothing else would end it before its table is shown."""
+    native, contained = (running.chosen([], place) for place in PLACES)
+    assert [timeline for timeline in native if timeline.brokers == 1] == contained != native
 
 
 def test_containers_without_an_engine(
@@ -57,6 +88,45 @@ def test_drawn_timelines_have_names_that_draw_them_again() -> None:
 def test_time_is_up_after_the_first() -> None:
     """However little time there is, one timeline is drawn, and no more than there is time for."""
     assert [timeline.name for timeline in running.drawn_for(3, minutes=1e-9)] == ["drawn-3"]
+
+
+def lived_in(folder: Path, *names: str) -> RunResult:
+    """What a run found in which the last of these timelines failed; each has left itself in the folder."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / FILE).touch()
+    runs = tuple(ScenarioRun(name, name, ("DEL-1",), 1.0) for name in names)
+    return replace(result(replace(FAILED, scenario=names[-1])), depth="chaos", scenarios=runs)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_line_that_lives_it_again_is_taken(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a shell reads it, the command is asked for the same: paths with spaces, the seed, the kind of services."""
+    folder = tmp_path / "with a space"
+    what = running.Asked(descriptor.find("reference"), "own folder/isolane.toml", 7, folder, place)
+    running._show(what, lived_in(folder, "drawn-7", "drawn-8"))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("replay: ")]
+    program, name, *arguments = shlex.split(line.removeprefix("replay: "))
+    assert (program, name) == ("isolane", "chaos")
+    given = command.make_context(name, arguments).params
+    assert (given["implementation"], given["seed"], given["place"]) == ("own folder/isolane.toml", 7, place)
+    assert given["names"] == (str(folder / "drawn-8" / FILE),)
+
+
+def test_drawn_timelines_are_asked_for_again_by_name(tmp_path: Path) -> None:
+    """The report's line lives through what was drawn, not through the fixed set; with an id, through what failed."""
+    drawn = running.merged([lived_in(tmp_path, "drawn-7", "drawn-8")], 1.0)
+    assert drawn.reproduce().endswith(" --scenario drawn-7 --scenario drawn-8")
+    assert drawn.reproduce("ISO-1").endswith(" --seed 7 --scenario drawn-8")
+
+
+def test_a_timeline_of_a_file_is_asked_for_again_by_its_path() -> None:
+    """Its name alone would not be found."""
+    failed = replace(result(replace(FAILED, requirement="DEL-1", scenario="mine")), depth="chaos")
+    lived = replace(failed, names=("network", "my own.toml"))
+    assert lived.reproduce("DEL-1").endswith(" --seed 7 --scenario 'my own.toml'")
 
 
 def test_what_was_seen_to_fail_is_lived_again() -> None:
