@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isolane.conformance.checkers import bites
+from isolane.conformance.checkers.happenings import happenings
 from isolane.conformance.history import History
 from isolane.conformance.tokens import ITEM_BITS, run_of
 
@@ -55,7 +56,7 @@ class Tally:
         self.lost += sum(history.finished_at(record) == math.inf for record in owned)
         self.documents += items.total()
         self.duplicates += items.total() - len(items)
-        self.faults.update(each.name for each in bites.happenings(history).values())
+        self.faults.update(each.name for each in happenings(history).values())
         self.ended.update(event.name for event in history.events if event.kind == "process" and event.name in _ENDS)
         self.rebalances += bites.rebalances(history) or 0
         self.peak = max(self.peak, *(sample.rss for sample in history.samples), 0)

@@ -29,6 +29,9 @@ NOTHING_TO_DELIVER: frozenset[Kind] = frozenset({"tombstone", "empty", "aborted"
 AT_REST = "Stable"
 """The state of a group in which no rebalance is under way."""
 
+COMMIT_OBSERVER, GROUP_OBSERVER, LETTER_OBSERVER = "commit-observer", "group-observer", "dead-letter-observer"
+"""The observers that ask Kafka, as events call them."""
+
 NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("fault", ""): ("tenant",),
     ("heal", ""): ("tenant",),

@@ -21,6 +21,7 @@ from isolane.conformance.history_files import (
     SCRAPES,
     HistoryWriter,
 )
+from isolane.conformance.history_values import COMMIT_OBSERVER, GROUP_OBSERVER, LETTER_OBSERVER
 from isolane.conformance.load import Load
 from isolane.conformance.members import Members
 from isolane.conformance.naming import Plan, meta_of, named, view_of
@@ -164,15 +165,15 @@ class _Opening:
         """Observe the group, its commits, and dead letters; each on a connection of its own."""
         group, letters = self._view.group_id, self._descriptor.dead_letter
         commits = CommitObserver(self._broker(), group, self._numbers, lambda: load.partitions, self._file(COMMITS))
-        self._periodically("commit-observer", commits.read, events)
+        self._periodically(COMMIT_OBSERVER, commits.read, events)
         states = GroupObserver.of(self._broker(), group, self._numbers, self._file(GROUPS))
         self._stack.enter_context(closing(states))
-        self._periodically("group-observer", states.read, events)
+        self._periodically(GROUP_OBSERVER, states.read, events)
         found = self._file(DEAD_LETTERS)
         source = self._stack.enter_context(source_of(letters, self._services.bootstrap, self._aside, self._folder))
         if source is not None:
             observer = LetterObserver(source, letters.headers, self._numbers, found)
-            self._periodically("dead-letter-observer", observer.read, events)
+            self._periodically(LETTER_OBSERVER, observer.read, events)
         return commits
 
     def _sample(self, members: Members, events: HistoryWriter) -> None:

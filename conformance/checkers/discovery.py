@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import cases, harness
+from isolane.conformance.checkers.happenings import happenings
 from isolane.conformance.checkers.partitions import UNSEEN, discovery_bound
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
@@ -52,7 +53,7 @@ def check(history: History) -> list[Finding]:
     if worst.delay(history) > bound:
         late = f"was accepted only {worst.delay(history):.1f} s later"
         doubt = harness.excuse(history, worst.since(history), worst.delay(history), bound)
-        if doubt := doubt or _restart(history, [worst], bound):
+        if doubt := doubt or _upset(history, worst) or _restart(history, [worst], bound):
             summary = f"the first record of a new partition {late}, but {doubt}"
             return [Finding("TEN-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
         return [_failed(history, worst, figures, late)]
@@ -90,6 +91,13 @@ def _fate(history: History, newcomer: _Newcomer) -> str:
     if later is None:
         return "was never accepted, nor anything behind it"
     return f"was never accepted, and the one at {later.offset} was: it began there instead of at its first record"
+
+
+def _upset(history: History, newcomer: _Newcomer) -> str | None:
+    """Return what kept members, or Kafka, from their work before the newcomer was read; None when nothing did."""
+    since, read = newcomer.since(history), history.finished_at(newcomer.records[0])
+    upset = [each for each in happenings(history).values() if each.upsets_the_group and each.meets(since, read)]
+    return f"{upset[0].case} was under way before that" if upset else None
 
 
 def _restart(history: History, newcomers: Sequence[_Newcomer], bound: float) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from isolane.conformance.checkers.happenings import happenings
 from isolane.conformance.checkers.rates import quantile
 from isolane.conformance.history import History
-from isolane.conformance.history_values import Phase, Produced
+from isolane.conformance.history_values import COMMIT_OBSERVER, GROUP_OBSERVER, LETTER_OBSERVER, Phase, Produced
 from isolane.conformance.verdict import HARNESS, Figure, Finding, Verdict
 
 LOAD_LAG = 0.25
@@ -34,6 +35,9 @@ _LIMITS = {
     "cluster_lag": CLUSTER_LAG,
     "clock_step": CLOCK_STEP,
 }
+
+ASKING_KAFKA = frozenset({COMMIT_OBSERVER, GROUP_OBSERVER, LETTER_OBSERVER})
+"""Observers that wait while a broker is away: that it is says nothing of the harness when a timeline wants it so."""
 
 _UNTIMED = frozenset({"ready", "capacity", "end"})
 """Phases in which nothing is measured that depends on the harness keeping a schedule."""
@@ -105,10 +109,13 @@ def excuse(history: History, since: float, seconds: float, bound: float) -> str 
 
 
 def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:
+    away = [each for each in happenings(history).values() if each.takes_a_broker]
     for event in history.events:
         if event.kind == "harness" and event.name in _LIMITS:
             seconds = float(event.detail["seconds"])
-            if event.at >= phase.began and event.at - seconds <= phase.ended:
+            began = event.at - seconds
+            waited = event.detail.get("of") in ASKING_KAFKA and any(each.meets(began, event.at) for each in away)
+            if event.at >= phase.began and began <= phase.ended and not waited:
                 yield event.name, seconds
     yield "load_lag", _nearly_most(record.sent - record.scheduled for record in _due(history.produced, phase))
 

@@ -140,3 +140,35 @@ def test_nothing_new_tries_nothing(tmp_path: Path) -> None:
     made = discovered()
     made.meta["topics"] = [{**topic, "tenant": None} for topic in made.meta["topics"]]
     assert discovery.check(made.load(tmp_path / "unowned")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "verdict"),
+    [
+        ("broker_kill", {}, Verdict.INCONCLUSIVE),
+        ("freeze", {"member": 1}, Verdict.INCONCLUSIVE),
+        ("black_hole", {"target": "kafka:coordinator"}, Verdict.INCONCLUSIVE),
+        ("black_hole", {"target": "h0"}, Verdict.FAIL),
+        ("burst", {"tenant": "h0"}, Verdict.FAIL),
+    ],
+)
+def test_what_is_late_while_a_timeline_keeps_members_from_kafka_is_in_doubt(
+    name: str, what: dict[str, object], verdict: Verdict, tmp_path: Path
+) -> None:
+    """Nobody can read what is new then; when only others' clusters were away, that excuses nothing."""
+    made = discovered()
+    made.meta["bounds"]["metadata_max_age"] = -9
+    made.event(10.5, "chaos", name, number=0, part="begins", what=what)
+    made.event(11.5, "chaos", name, number=0, part="over")
+    finding = judged(made, tmp_path)
+    assert finding.verdict is verdict
+    assert (f"{name}-0 was under way before that" in finding.summary) is (verdict is Verdict.INCONCLUSIVE)
+
+
+def test_what_is_skipped_is_a_violation_whatever_was_under_way(tmp_path: Path) -> None:
+    """A partition that is begun behind its first record never gets it."""
+    made = discovered()
+    lost(made, 3)
+    made.event(10.5, "chaos", "broker_kill", number=0, part="begins")
+    made.event(11.5, "chaos", "broker_kill", number=0, part="over")
+    assert judged(made, tmp_path).verdict is Verdict.FAIL

@@ -59,6 +59,28 @@ def test_a_gap_counts_for_the_phase_that_it_reaches_into(tmp_path: Path) -> None
     assert "sampler gap of 3.00 s" in reason
 
 
+@pytest.mark.parametrize(
+    ("name", "observer", "verdict"),
+    [
+        ("broker_kill", "commit-observer", Verdict.PASS),
+        ("broker_freeze", "dead-letter-observer", Verdict.PASS),
+        ("broker_kill", "process-sampler", Verdict.INCONCLUSIVE),
+        ("node_kill", "commit-observer", Verdict.INCONCLUSIVE),
+    ],
+)
+def test_who_asks_a_broker_that_is_away_is_not_starved(
+    name: str, observer: str, verdict: Verdict, tmp_path: Path
+) -> None:
+    """The reading began before the broker was back; observers that need no broker kept their beat."""
+    made = living()
+    made.event(12, "chaos", name, number=0, part="begins")
+    made.event(14, "chaos", name, number=0, part="over")
+    made.event(16, "harness", "sampler_gap", seconds=3, of=observer)
+    assert judged(made, tmp_path).verdict is verdict
+    made.event(19, "harness", "sampler_gap", seconds=3, of=observer)
+    assert judged(made, tmp_path / "later").verdict is Verdict.INCONCLUSIVE
+
+
 def test_bursts_that_measure_capacity_may_leave_late(tmp_path: Path) -> None:
     """Nothing is judged there by the clock."""
     made = living()
