@@ -35,7 +35,7 @@ def story(history: History, record: Produced) -> tuple[str, ...]:
 
 def whole_story(history: History, record: Produced) -> tuple[str, ...]:
     """Return the lines of a record's story with nothing left out: every attempt, commit, fault and phase meanwhile."""
-    faults, phases = _meanwhile(history, record, "fault", "heal"), _meanwhile(history, record, "phase")
+    faults, phases = meanwhile(history, record, "fault", "heal"), meanwhile(history, record, "phase")
     chosen = [
         *_attempts(history, record),
         *_all_commits(history, record),
@@ -168,7 +168,7 @@ def _put_aside(history: History, record: Produced) -> Iterator[_Line]:
 
 
 def _deaths(history: History, record: Produced) -> Iterator[_Line]:
-    for event in _meanwhile(history, record, "process"):
+    for event in meanwhile(history, record, "process"):
         yield event.at, f"member {event.detail.get('member')} {event.name}"
 
 
@@ -191,7 +191,7 @@ def _owners(history: History, record: Produced) -> Iterator[_Line]:
 def _faults(history: History, record: Produced) -> Iterator[_Line]:
     """Tell of the faults meanwhile; of many at other clusters only how many there were."""
     owner = history.meta.owners.get(record.topic)
-    events = _meanwhile(history, record, "fault", "heal")
+    events = meanwhile(history, record, "fault", "heal")
     elsewhere = [event for event in events if event.detail["tenant"] != owner]
     few = len(elsewhere) <= MOST_ELSEWHERE
     for event in events:
@@ -201,7 +201,8 @@ def _faults(history: History, record: Produced) -> Iterator[_Line]:
         yield elsewhere[0].at, f"from here on {len(elsewhere)} faults and heals at other clusters"
 
 
-def _meanwhile(history: History, record: Produced, *kinds: str) -> list[Event]:
+def meanwhile(history: History, record: Produced, *kinds: str) -> list[Event]:
+    """Return the events of these kinds from a record's acknowledgement until nothing more was owed for it."""
     until = history.finished_at(record)
     return [event for event in history.events if event.kind in kinds and record.acked <= event.at <= until]
 

@@ -13,10 +13,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from isolane.conformance.checkers.fates import at_ends, by_phase, fate, in_common, unfinished
-from isolane.conformance.checkers.story import title, whole_story
+from isolane.conformance.checkers.story import meanwhile, title, whole_story
 from isolane.conformance.checkers.words import complaints, naming
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
+from isolane.conformance.phases import explained
 from isolane.conformance.requirements import CATALOGUE, Requirement
 from isolane.conformance.result import RunResult
 from isolane.conformance.stored import NoSuchRecordError, StoredRun
@@ -41,10 +42,12 @@ class _Told:
     Attributes:
         lives: The requirement under which each story was told.
         scenarios: The names of those of which it was told what is the same for all of their records.
+        phases: The phases that were named, in that order, to be explained at the end.
     """
 
     lives: dict[tuple[str, ...], str] = field(default_factory=dict)
     scenarios: set[str] = field(default_factory=set)
+    phases: list[str] = field(default_factory=list)
 
 
 def why(run: StoredRun, result: RunResult, outcomes: Iterable[Outcome]) -> RenderableType:
@@ -54,7 +57,8 @@ def why(run: StoredRun, result: RunResult, outcomes: Iterable[Outcome]) -> Rende
         HistoryError: A history of the run cannot be read.
     """
     told = _Told()
-    return Group(*(part for outcome in outcomes for part in _outcome(run, result, outcome, told)))
+    parts = [part for outcome in outcomes for part in _outcome(run, result, outcome, told)]
+    return Group(*parts, *_phases(told.phases))
 
 
 def trace(run: StoredRun, history: History, record: Produced) -> RenderableType:
@@ -72,6 +76,7 @@ def trace(run: StoredRun, history: History, record: Produced) -> RenderableType:
             [f"{'→' if each is record else ' '} @{each.offset}  {fate(history, each)}" for each in near],
         ),
         *_block("Lines of the implementation's output that name it", naming(history, record)),
+        *_phases([record.phase, *(each.name for each in meanwhile(history, record, "phase"))]),
         *_commands([f"isolane why {shlex.quote(str(run.folder))}"]),
     )
 
@@ -129,16 +134,18 @@ def _suffering(run: StoredRun, finding: Finding, told: _Told) -> Iterator[Render
     if found is None:
         return
     history, record = found
+    told.phases += [record.phase, *([] if history.phase(finding.case) is None else [finding.case])]
     yield from _block("What became of it", [fate(history, record)])
     yield from _block("Lines of the implementation's output that name it", naming(history, record))
     if history.scenario not in told.scenarios:
         told.scenarios.add(history.scenario)
-        yield from _around(history)
+        left = unfinished(history)
+        told.phases += [each.phase for each in left]
+        yield from _around(history, left)
 
 
-def _around(history: History) -> Iterator[RenderableType]:
-    """Tell what all records of a scenario that were never finished have in common, and what was complained of."""
-    left = unfinished(history)
+def _around(history: History, left: Sequence[Produced]) -> Iterator[RenderableType]:
+    """Tell what all records of a scenario that are left unfinished have in common, and what was complained of."""
     heading = f"All {len(left):,} records of {history.scenario} that were never finished, by what they have in common"
     shared = [*in_common(history, left), f" {by_phase(left)}", *at_ends(history, left)]
     yield from _block(heading, shared if left else [])
@@ -169,6 +176,12 @@ def _block(heading: str, lines: Sequence[str]) -> Iterator[RenderableType]:
     if lines:
         yield Text(f"\n  {heading}", style="bold dim")
         yield from (Text(f"    {line}") for line in lines)
+
+
+def _phases(names: Iterable[str]) -> Iterator[RenderableType]:
+    found = explained(names)
+    width = max(map(len, found), default=0)
+    yield from _block("What the phases are", [f"{name:{width}}  {meaning}" for name, meaning in found.items()])
 
 
 def _commands(lines: Sequence[str]) -> Iterator[RenderableType]:

@@ -71,6 +71,17 @@ def test_a_loss_is_told_down_to_its_cause(tmp_path: Path) -> None:
     assert "TEN-2" not in outcome.output, "what is green is not told"
 
 
+def test_the_phases_that_are_named_are_explained(tmp_path: Path) -> None:
+    """Those of the stories, the counts and the cases, once; no other."""
+    folder = run(tmp_path, dropping())
+    token = str(dropping().produced[-1]["token"])
+    for said in (told(folder).output, traced(folder, token).output):
+        assert re.findall(r"^    (\S+) +the trouble of this name lasts", said, re.MULTILINE) == ["fault:…"]
+        assert "what later phases are compared with" not in said
+    green = told(run(tmp_path / "green", isolated()), "DEL-1").output
+    assert "phases" not in green
+
+
 def test_a_record_that_shows_several_violations_is_told_once(tmp_path: Path) -> None:
     """After that it is referred to, by its token and place, and by the requirement under which it was told."""
     folder = run(tmp_path, dropping())
