@@ -133,12 +133,12 @@ def broker_freeze(scene: Scene, fault: BrokerFreeze) -> Iterator[Bites]:
 
 @contextmanager
 def _away(scene: Scene, number: int, end: Callable[[int], object]) -> Iterator[Bites]:
-    """End a member if it runs, and start it again afterwards."""
+    """End a member if it runs, and start it again afterwards, unless one of its number was started meanwhile."""
     runs = number in scene.world.members.pids
     if runs:
         end(number)
     yield lambda: int(runs)
-    if runs:
+    if runs and number not in scene.world.members.pids:
         scene.world.members.start(number)
 
 
