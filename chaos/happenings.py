@@ -295,3 +295,8 @@ Anything = Annotated[
 
 KINDS: tuple[type[Happening], ...] = get_args(get_args(Anything)[0])
 """Their classes."""
+
+
+def ends(fault: Happening) -> float:
+    """When it has ended, in seconds."""
+    return fault.at + (fault.seconds if isinstance(fault, Lasting) else 0.0)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from isolane.chaos import network, nodes, processes, records
 from isolane.chaos.acting import WAYS, Scene
-from isolane.chaos.happenings import KAFKA, Conflict, Happening, Lasting, Network, NodeKill, OfTenant, WriteBlock
+from isolane.chaos.happenings import KAFKA, Conflict, Happening, Lasting, Network, NodeKill, OfTenant, WriteBlock, ends
 from isolane.chaos.processes import set_members
 from isolane.chaos.stage import Stage
-from isolane.chaos.timeline import Timeline, ends
+from isolane.chaos.timeline import Timeline
 from isolane.conformance.depth import Depth
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape

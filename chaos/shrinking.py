@@ -2,7 +2,8 @@
 
 Nothing is shrunk by Hypothesis: each try is a run of a minute with real processes, in which the same may or may not
 happen again. So what happens is dropped, half of it at first and then less (ddmin, Zeller and Hildebrandt 2002), and a
-smaller timeline counts as failing only when so many of a few runs of it fail.
+smaller timeline counts as failing only when so many of a few runs of it fail. What is left can be read as a timeline:
+what cannot be done without something else is not tried without it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from isolane.chaos import possible
 from isolane.chaos.happenings import Happening
 from isolane.chaos.timeline import Timeline
 
@@ -53,6 +55,7 @@ def shrunk(timeline: Timeline, fails: Fails, confirmation: Confirmation) -> Time
                 rest
                 for start in range(0, len(faults), size)
                 if (rest := [*faults[:start], *faults[start + size :]])
+                and next(possible.mistakes(_with(timeline, rest)), None) is None
                 and confirmation.confirms(fails, _with(timeline, rest))
             ),
             None,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from isolane.chaos.happenings import KAFKA, KINDS, Anything, Happening, Lasting, Network, NewTopic, Partitions, Swallow
+from isolane.chaos import possible
+from isolane.chaos.happenings import KAFKA, KINDS, Anything, ends
 from isolane.conformance.producer import Codec
 from isolane.conformance.requirements import CATALOGUE
 from isolane.fixtures import toml_files
@@ -120,14 +121,14 @@ class Timeline(_Value):
         return judges
 
     @model_validator(mode="after")
-    def _names_exist(self) -> Self:
+    def _is_possible(self) -> Self:
         names = [tenant.name for tenant in self.tenants]
+        if KAFKA in names:
+            raise ValueError(f"tenant: {KAFKA!r}: allowed: any other name; as a target that is Kafka itself")
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"tenant: {twice[0]!r}: there are two of that name")
-        for number, fault in enumerate(self.faults):
-            for field, value, allowed in _references(self, fault):
-                if value not in allowed:
-                    raise ValueError(f"fault.{number}.{field}: {value!r}: allowed: {', '.join(map(str, allowed))}")
+        if impossible := next(possible.mistakes(self), None):
+            raise ValueError(impossible)
         return self
 
     def toml(self) -> str:
@@ -136,11 +137,6 @@ class Timeline(_Value):
         # what tells them apart is a default of each one's class
         faults = [{"kind": fault.name, **fault.model_dump(mode="json", exclude_defaults=True)} for fault in self.faults]
         return tomli_w.dumps({**content, "fault": faults} if faults else content, indent=2)
-
-
-def ends(fault: Happening) -> float:
-    """When it has ended, in seconds."""
-    return fault.at + (fault.seconds if isinstance(fault, Lasting) else 0.0)
 
 
 def load(path: Path) -> Timeline:
@@ -179,27 +175,6 @@ def find(name_or_path: str) -> Timeline:
             f"no timeline {name_or_path!r}; known are {', '.join(known)}, or give a path to a .toml file"
         )
     return load(path)
-
-
-def _references(timeline: Timeline, fault: Happening) -> Iterator[tuple[str, Any, list[Any]]]:
-    """The fields of a fault that name something of the timeline: field, value, and what there is."""
-    tenants = [tenant.name for tenant in timeline.tenants]
-    brokers = list(range(1, timeline.brokers + 1))
-    if isinstance(fault, Swallow):
-        yield "target", fault.target, tenants
-    elif isinstance(fault, Network):
-        places = [f"{KAFKA}:{place}" for place in (*brokers, "leader", "coordinator")]
-        yield "target", fault.target, [*tenants, KAFKA, *places]
-    if (tenant := getattr(fault, "tenant", None)) is not None:
-        yield "tenant", tenant, tenants
-    if (broker := getattr(fault, "broker", None)) is not None:
-        yield "broker", broker, brokers
-    if isinstance(fault, NewTopic):
-        yield "tenant", fault.tenant, [each.name for each in timeline.tenants if each.late]
-    if isinstance(fault, Partitions):
-        had = next((each.partitions for each in timeline.tenants if each.name == fault.tenant), 1)
-        if fault.partitions <= had:
-            yield "partitions", fault.partitions, [f"more than {had}"]
 
 
 def _mistakes(error: ValidationError) -> Iterator[str]:

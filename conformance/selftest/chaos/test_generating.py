@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from isolane.chaos.generating import TENANTS, drawn
-from isolane.chaos.happenings import KAFKA, BrokerKill, Lasting, Network
-from isolane.chaos.timeline import Timeline, ends, load
+from isolane.chaos.happenings import KAFKA, BrokerKill, Lasting, Network, ends
+from isolane.chaos.timeline import Timeline, load
 
 SEEDS = range(3)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isolane.chaos import possible
 from isolane.chaos.shrinking import Confirmation, shrunk
 from isolane.chaos.timeline import Timeline
 
@@ -54,3 +55,22 @@ def test_so_many_of_so_many_confirm(outcomes: str, confirmed: bool, runs: int) -
     made = iter(outcomes)
     assert Confirmation(least=2, runs=3).confirms(lambda _: next(made) == "f", timeline(1)) is confirmed
     assert len(outcomes) - len(list(made)) == runs
+
+
+def test_only_what_is_possible_is_tried() -> None:
+    """A burst takes the topic that it goes to, and the kill of a member that there be one."""
+    happening = [
+        {"kind": "new_topic", "tenant": "late", "at": 1},
+        {"kind": "scale", "members": 2, "at": 1},
+        {"kind": "burst", "tenant": "a", "at": 2},
+        {"kind": "burst", "tenant": "late", "at": 3},
+        {"kind": "kill", "member": 1, "at": 4, "seconds": 1},
+    ]
+    tenants = [{"name": "a"}, {"name": "late", "late": True}]
+    whole = Timeline.model_validate({"name": "own", "tenant": tenants, "fault": happening})
+
+    def fails(tried: Timeline) -> bool:
+        assert list(possible.mistakes(tried)) == []
+        return taking(3, 4)(tried)
+
+    assert [fault.name for fault in shrunk(whole, fails, SURE).faults] == ["new_topic", "scale", "burst", "kill"]
