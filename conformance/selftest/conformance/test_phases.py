@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from isolane.conformance import scenarios, world
-from isolane.conformance.checkers import bites, cycles
+from isolane.conformance.checkers import cycles
 from isolane.conformance.phases import MEANINGS, explained
 
 LENGTH = 100
@@ -22,7 +22,7 @@ def test_every_phase_of_every_scenario_is_explained() -> None:
     Those that the sources do not show are named here: of timelines, of what is measured by name, and the last one.
     """
     named = {name for package in (scenarios, world) for name in _phases(package)}
-    named |= {cycles.FRESH, cycles.BEFORE, cycles.AFTER, bites.CHAOS, "calm", "end"}
+    named |= {cycles.FRESH, cycles.BEFORE, cycles.AFTER, "chaos", "calm", "end"}
     assert {"capacity", "fault:", "cycles"} <= named
     assert {name for name in named if not explained([name])} == set()
     used = named | {f"{name.partition(':')[0]}:" for name in named if ":" in name}
