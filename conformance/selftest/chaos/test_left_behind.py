@@ -80,7 +80,8 @@ def test_a_run_that_passes(tmp_path: Path) -> None:
         assert len(listening) > 4
         assert process.wait(WITHIN) == 0
     assert_gone(family, listening)
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"brief", "services", "report.yaml", "junit.xml"}
+    reports = {"report.yaml", "report.html", "junit.xml"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"brief", "services", *reports}
     assert not list((tmp_path / "run" / "services").iterdir())
     assert {META, EVENTS, FILE, "member-0.log"} <= {path.name for path in (tmp_path / "run" / "brief").iterdir()}
     assert yaml_report.read(tmp_path / "run" / yaml_report.NAME).exit_code == 0
