@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from isolane.conformance.history import History
 from isolane.conformance.history_sendings import Sending
@@ -65,37 +65,41 @@ def by_phase(records: Sequence[Produced]) -> str:
 
 
 def at_ends(history: History, records: Sequence[Produced]) -> tuple[str, ...]:
-    """Return how many of the records, none of which was ever finished, were there when a member ended.
+    """Return how many of the records, none of which was ever finished, were committed past when a member ended.
 
-    Each counts at the first end of any member after it came; whether that member had it nobody sees. The ends with most
-    records are told, in their order. When the scenario is over its members are stopped: that is told of none.
+    What the member committed last is seen in the reading of offsets that comes next, so an end that no reading followed
+    is not told. Each record counts at its first end; whether that member had it nobody sees. The ends with most records
+    are told, in their order. When the scenario is over its members are stopped: that is not told.
     """
-    over = next((phase.began for phase in history.phases if phase.name == "end"), math.inf)
-    ends = [each for each in history.events if each.kind == "process" and each.name in _ENDED and each.at < over]
-    times = [end.at for end in ends]
+    ends = list(_ends(history))
+    times, readings = [end.at for end, _ in ends], [read for _, read in ends]
     there: dict[int, list[Produced]] = defaultdict(list)
     for record in records:
-        there[bisect_left(times, record.acked)].append(record)
-    there.pop(len(ends), None)
-    most = sorted(there, key=lambda number: len(there[number]), reverse=True)
-    told = tuple(_at_end(history, ends[number], there[number]) for number in sorted(most[:MOST_GROUPS]))
-    rest = most[MOST_GROUPS:]
-    count = sum(len(there[number]) for number in rest)
-    return (*told, f"{count:6,} were unfinished at {len(rest)} other ends of a member") if rest else told
+        first = max(bisect_left(times, record.acked), bisect_left(readings, history.committed_past(record)))
+        if first < len(ends):
+            there[first].append(record)
+    most = sorted(there, key=lambda number: -len(there[number]))
+    told: list[str] = []
+    for number in sorted(most[:MOST_GROUPS]):
+        (end, read), oldest = ends[number], min(record.acked for record in there[number])
+        told.append(
+            f"{len(there[number]):6,} {'more ' if told else ''}were unfinished and committed past when member "
+            f"{end.detail['member']} {_ENDED[end.name]}, {end.at - history.began:.3f} s into the run, "
+            f"by offsets read {read - end.at:.3f} s later; the oldest had come {end.at - oldest:.3f} s before"
+        )
+    if rest := [len(there[number]) for number in most[MOST_GROUPS:]]:
+        told.append(f"{sum(rest):6,} more at {len(rest)} other ends of a member")
+    return tuple(told)
 
 
-def _at_end(history: History, end: Event, records: Sequence[Produced]) -> str:
-    """Tell of one end; what the member committed last is seen in the reading of offsets that comes next."""
-    read = "no offsets were read after it"
-    seen = next((each.ended for each in history.commits if each.began >= end.at and each.error is None), None)
-    if seen is not None:
-        past = sum(history.committed_past(record) <= seen for record in records)
-        read = f"offsets read {seen - end.at:.3f} s later were past {past:,} of them"
-    return (
-        f"{len(records):6,} were unfinished when member {end.detail['member']} {_ENDED[end.name]}, "
-        f"{end.at - history.began:.3f} s into the run: "
-        f"the oldest had come {end.at - min(record.acked for record in records):.3f} s before, {read}"
-    )
+def _ends(history: History) -> Iterator[tuple[Event, float]]:
+    """Yield each end of a member before the scenario's own, and when offsets were read next."""
+    over = next((phase.began for phase in history.phases if phase.name == "end"), math.inf)
+    for event in history.events:
+        if event.kind == "process" and event.name in _ENDED and event.at < over:
+            read = next((each.ended for each in history.commits if each.began >= event.at and not each.error), None)
+            if read is not None:
+                yield event, read
 
 
 def _committed(record: Produced, at: float) -> str:

@@ -118,39 +118,44 @@ def test_of_many_groups_the_rest_is_a_number(groups: int, tmp_path: Path) -> Non
     assert sum(int(line.split()[0]) for line in lines) == 2 * groups
 
 
-def test_unfinished_records_are_counted_at_the_end_of_a_member(tmp_path: Path) -> None:
-    """Each at the first end after it came, with what the member's last commit was past; what came later is not."""
+def test_lost_records_are_counted_at_the_end_of_a_member(tmp_path: Path) -> None:
+    """Each at the first end when it was committed past, which the next reading shows; what came later is not."""
     made = builders.story()
     for at in (10, 11, 12, 12.5):
         made.produce("h0", at)
     made.deliver("h1", 11, delay=5)
     made.commit(12.6, {"1/0": 2})
     made.event(13, "process", "killed", member=0)
-    made.commit(13.1, {"1/0": 3})
+    made.commit(13.1, {"1/0": 3, "2/0": 1})
     made.event(13.2, "process", "started", member=0)
-    made.commit(14, {"1/0": 4})
-    made.produce("h0", 15)
+    made.produce("h0", 14)
     made.event(15.5, "process", "exited", member=1)
-    made.event(16, "process", "stopped", member=0)
+    made.commit(15.7, {"1/0": 5})
     made.produce("h0", 17)
+    made.commit(18, {"1/0": 6})
+    made.event(19, "process", "stopped", member=0)
     history = made.load(tmp_path)
     killed, exited = at_ends(history, unfinished(history))
     assert killed == (
-        "     4 were unfinished when member 0 was killed, 3.000 s into the run: "
-        "the oldest had come 2.998 s before, offsets read 0.100 s later were past 3 of them"
+        "     3 were unfinished and committed past when member 0 was killed, 3.000 s into the run, "
+        "by offsets read 0.100 s later; the oldest had come 2.998 s before"
     )
     assert exited == (
-        "     1 were unfinished when member 1 ended by itself, 5.500 s into the run: "
-        "the oldest had come 0.498 s before, no offsets were read after it"
+        "     2 more were unfinished and committed past when member 1 ended by itself, 5.500 s into the run, "
+        "by offsets read 0.200 s later; the oldest had come 2.998 s before"
     )
 
 
-def test_that_the_harness_ends_its_members_is_not_told(tmp_path: Path) -> None:
-    """When the scenario is over nothing is waited for any more."""
+def test_what_is_not_committed_past_is_not_lost_with_a_member(tmp_path: Path) -> None:
+    """It is there to be read again; nor is anything said of the harness' own stops, when the scenario is over."""
     made = builders.story()
     made.produce("h0", 10)
+    made.event(11, "process", "killed", member=0)
+    made.commit(12, {"1/0": 0})
+    made.commit(13, {"1/0": 1})
     made.phase("end", 20)
     made.event(20.1, "process", "stopped", member=0)
+    made.commit(21, {"1/0": 1})
     history = made.load(tmp_path)
     assert at_ends(history, unfinished(history)) == ()
 
@@ -162,7 +167,8 @@ def test_of_many_ends_the_rest_is_a_number(tmp_path: Path) -> None:
         for _ in range(1 if number < 2 else 2):
             made.produce("h0", 10 + number)
         made.event(10.5 + number, "process", "killed", member=number)
+        made.commit(10.6 + number, {"1/0": len(made.produced)})
     history = made.load(tmp_path)
     *lines, rest = at_ends(history, unfinished(history))
     assert [line.partition(" member ")[2][0] for line in lines] == [*"23456789"]
-    assert rest == "     2 were unfinished at 2 other ends of a member"
+    assert rest == "     2 more at 2 other ends of a member"
