@@ -39,6 +39,9 @@ _LIMITS = {
 ASKING_KAFKA = frozenset({COMMIT_OBSERVER, GROUP_OBSERVER, LETTER_OBSERVER})
 """Observers that wait while a broker is away: that it is says nothing of the harness when a timeline wants it so."""
 
+FINDING_A_BROKER = 5.0
+"""Seconds within which their clients try again to find one that is back."""
+
 _UNTIMED = frozenset({"ready", "capacity", "end"})
 """Phases in which nothing is measured that depends on the harness keeping a schedule."""
 
@@ -114,8 +117,9 @@ def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:
         if event.kind == "harness" and event.name in _LIMITS:
             seconds = float(event.detail["seconds"])
             began = event.at - seconds
-            waited = event.detail.get("of") in ASKING_KAFKA and any(each.meets(began, event.at) for each in away)
-            if event.at >= phase.began and began <= phase.ended and not waited:
+            waited = any(each.meets(began - FINDING_A_BROKER, event.at) for each in away)
+            excused = waited and event.detail.get("of") in ASKING_KAFKA
+            if event.at >= phase.began and began <= phase.ended and not excused:
                 yield event.name, seconds
     yield "load_lag", _nearly_most(record.sent - record.scheduled for record in _due(history.produced, phase))
 
