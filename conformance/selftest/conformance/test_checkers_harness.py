@@ -77,7 +77,7 @@ def test_who_asks_a_broker_that_is_away_is_not_starved(
     made.event(14, "chaos", name, number=0, part="over")
     made.event(18, "harness", "sampler_gap", seconds=1.1, of=observer)
     assert judged(made, tmp_path).verdict is verdict
-    made.event(19.9, "harness", "sampler_gap", seconds=1.1, of=observer)
+    made.event(20.3, "harness", "sampler_gap", seconds=1.2, of=observer)
     assert judged(made, tmp_path / "later").verdict is Verdict.INCONCLUSIVE
 
 
