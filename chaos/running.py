@@ -27,6 +27,7 @@ from isolane.conformance.requests import RUNS, made_folder
 from isolane.conformance.result import CHAOS, RunResult
 from isolane.conformance.ticker import Ticker
 from isolane.conformance.verdict import HARNESS, ExitCode, Verdict
+from isolane.fixtures.errors import FixtureError
 from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.implementations.descriptor import Descriptor
 
@@ -137,12 +138,11 @@ def carry_out(
         for timeline in timelines:
             results.append((timeline, lived(request, timeline, ticker, what.place)))
             files.write(merged([each for _, each in results], time.monotonic() - began), what.folder)
-        if shrink:
-            for timeline, each in results:
-                _shrink(what, request, timeline, violated(each), ticker)
+        failed = [(timeline, found) for timeline, each in results if (found := violated(each))] if shrink else []
+        told = [_shrink(what, request, timeline, found, ticker) for timeline, found in failed]
         ticker.rest()
     result = merged([each for _, each in results], time.monotonic() - began)
-    _show(what, result)
+    _show(what, result, told)
     return result
 
 
@@ -199,7 +199,7 @@ def _broken(result: RunResult) -> list[str]:
     return sorted(failed | {run.name for run in result.scenarios if run.failure})
 
 
-def _show(what: Asked, result: RunResult) -> None:
+def _show(what: Asked, result: RunResult, told: Sequence[str] = ()) -> None:
     console = printer(highlight=False)
     table.show(result, console)
     histories = (what.folder / run.folder for run in result.scenarios)
@@ -210,15 +210,14 @@ def _show(what: Asked, result: RunResult) -> None:
     for name in _broken(result):
         there = [path for file in (FILE, SHRUNK) if (path := what.folder / name / file).exists()]
         lines += [f"replay: {shlex.join([*again, '--scenario', str(path)])}" for path in there]
-    for line in [*lines, f"Evidence: {what.folder}"]:
+    for line in [*lines, *told, f"Evidence: {what.folder}"]:
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _shrink(what: Asked, request: Request, timeline: Timeline, failed: frozenset[str], ticker: Ticker) -> None:
-    if not failed:
-        return
+def _shrink(what: Asked, request: Request, timeline: Timeline, failed: frozenset[str], ticker: Ticker) -> str:
+    """Shrink a timeline that failed, into a file of its folder; what it came to, in a line."""
     folder = request.folder / timeline.name
-    tries = 0
+    tries, left = 0, timeline
 
     def fails(tried: Timeline) -> bool:
         nonlocal tries
@@ -227,5 +226,16 @@ def _shrink(what: Asked, request: Request, timeline: Timeline, failed: frozenset
         own = replace(request, folder=made_folder(folder / "shrinking" / str(tries)))
         return bool(violated(lived(own, tried, ticker, what.place)) & failed)
 
-    left = shrunk(timeline, fails, Confirmation())
-    (folder / SHRUNK).write_text(left.toml(), "utf-8")
+    def keep(smaller: Timeline) -> None:
+        nonlocal left
+        left = smaller
+        (folder / SHRUNK).write_text(left.toml(), "utf-8")
+
+    try:
+        shrunk(timeline, fails, Confirmation(), keep)
+    except FixtureError as error:
+        end = f": broken off: {error}"
+    else:
+        end = ": nothing less failed again" if left is timeline else ""
+    are = "is" if len(left.faults) == 1 else "are"
+    return f"shrunk: {timeline.name}: {len(left.faults)} of {len(timeline.faults)} {are} left after {tries} runs{end}"

@@ -38,13 +38,16 @@ class Confirmation:
         return False
 
 
-def shrunk(timeline: Timeline, fails: Fails, confirmation: Confirmation) -> Timeline:
+def shrunk(
+    timeline: Timeline, fails: Fails, confirmation: Confirmation, keep: Callable[[Timeline], object] = lambda _: None
+) -> Timeline:
     """A part of a timeline that fails still, and of which nothing that was tried can be left out; it is named for it.
 
     Args:
         timeline: One that fails, which is not tried again.
         fails: See above.
         confirmation: How often a smaller one must fail.
+        keep: Given each that fails still, one smaller than the other: all may be broken off after hours.
     """
     faults: Sequence[Happening] = timeline.faults
     parts = 2
@@ -62,6 +65,7 @@ def shrunk(timeline: Timeline, fails: Fails, confirmation: Confirmation) -> Time
         )
         if kept is not None:
             faults, parts = kept, max(2, parts - 1)
+            keep(_with(timeline, faults))
         elif size == 1:
             break
         else:

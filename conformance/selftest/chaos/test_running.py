@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,17 @@ import pytest
 from isolane.chaos import running
 from isolane.chaos.performing import FILE
 from isolane.chaos.stage import PLACES, Place
-from isolane.chaos.timeline import TimelineError
+from isolane.chaos.timeline import Timeline, TimelineError, load
 from isolane.conformance import cli
 from isolane.conformance.commands.chaos import command
+from isolane.conformance.engine import Request
 from isolane.conformance.result import RunResult, ScenarioRun
 from isolane.conformance.selftest.conformance.results import FAILED, result
+from isolane.conformance.ticker import Ticker
 from isolane.conformance.verdict import ExitCode
 from isolane.fixtures.implementations import descriptor
 from isolane.fixtures.processes import free_ports
+from isolane.fixtures.services.errors import ServiceError
 
 REFUSED = [
     (["--scenario", "networks"], "no timeline 'networks'; known are network, nodes"),
@@ -113,6 +117,54 @@ def test_the_line_that_lives_it_again_is_taken(
     given = command.make_context(name, arguments).params
     assert (given["implementation"], given["seed"], given["place"]) == ("own folder/isolane.toml", 7, place)
     assert given["names"] == (str(folder / "drawn-8" / FILE),)
+
+
+@pytest.fixture
+def shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Timeline], bool]], str]:
+    """Shrinks a timeline of four bursts that fails as told, on no services; what is told of it."""
+    faults = [{"kind": "burst", "tenant": "a", "at": number} for number in range(4)]
+    whole = Timeline.model_validate({"name": "own", "tenant": [{"name": "a"}], "fault": faults})
+    known = descriptor.find("reference")
+    what = running.Asked(known, "reference", 7, tmp_path)
+    request = Request(known, "reference", running.DEPTH, 7, (), tmp_path)
+
+    def shrink(fails: Callable[[Timeline], bool]) -> str:
+        def lived(_request: Request, tried: Timeline, *_: object) -> RunResult:
+            return result(FAILED) if fails(tried) else result()
+
+        monkeypatch.setattr(running, "lived", lived)
+        (tmp_path / "own").mkdir()
+        with Ticker("reference") as ticker:
+            return running._shrink(what, request, whole, frozenset({"ISO-1"}), ticker)
+
+    return shrink
+
+
+def test_what_shrinking_came_to_is_told(shrinks: Callable[[Callable[[Timeline], bool]], str], tmp_path: Path) -> None:
+    """How much is left, after how many runs; the rest is a file that is read."""
+    told = shrinks(lambda tried: 2 in {fault.at for fault in tried.faults})
+    assert told == "shrunk: own: 1 of 4 is left after 6 runs"
+    assert [fault.at for fault in load(tmp_path / "own" / running.SHRUNK).faults] == [2]
+
+
+def test_what_never_fails_again_is_told(shrinks: Callable[[Callable[[Timeline], bool]], str], tmp_path: Path) -> None:
+    """Then nothing was left out, for whatever reason; there is no smaller file to live through."""
+    assert shrinks(lambda _: False) == "shrunk: own: 4 of 4 are left after 12 runs: nothing less failed again"
+    assert not (tmp_path / "own" / running.SHRUNK).exists()
+
+
+def test_services_that_fail_while_it_shrinks(
+    shrinks: Callable[[Callable[[Timeline], bool]], str], tmp_path: Path
+) -> None:
+    """What was found until then is kept and told, and the verdict stands."""
+
+    def fails(tried: Timeline) -> bool:
+        if len(tried.faults) == 1:
+            raise ServiceError("Kafka does not start")
+        return True
+
+    assert shrinks(fails) == "shrunk: own: 2 of 4 are left after 3 runs: broken off: Kafka does not start"
+    assert len(load(tmp_path / "own" / running.SHRUNK).faults) == 2
 
 
 def test_drawn_timelines_are_asked_for_again_by_name(tmp_path: Path) -> None:

@@ -46,6 +46,14 @@ def test_few_runs_are_needed() -> None:
     assert runs["made"] <= 16
 
 
+def test_each_that_fails_still_is_kept() -> None:
+    """Whoever breaks off after hours has the smallest of them: each is told when it is confirmed, and smaller."""
+    kept: list[Timeline] = []
+    left = shrunk(timeline(8), taking(5), SURE, kept.append)
+    assert [len(each.faults) for each in kept] == [4, 2, 1]
+    assert kept[-1] == left
+
+
 @pytest.mark.parametrize(
     ("outcomes", "confirmed", "runs"),
     [("ff", True, 2), ("fpf", True, 3), ("pp", False, 2), ("pfp", False, 3)],
