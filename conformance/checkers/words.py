@@ -22,10 +22,13 @@ _ALIKE = 120
 
 
 def naming(history: History, record: Produced) -> tuple[str, ...]:
-    """Return the lines of the output that name a record: its token, or its topic, partition and offset."""
+    """Return the lines of the output that name a record: its token, or its topic, partition and offset.
+
+    A list of partitions in brackets, as of an assignment, names no offset.
+    """
     topic, partition, offset = history.topic(record.topic), record.partition, record.offset
     place = re.compile(
-        rf"{re.escape(topic)}\W{{1,2}}{partition}\W{{1,2}}{offset}\b"
+        rf"{re.escape(topic)}(?!\W?\[{partition}[\s,])\W{{1,2}}{partition}\W{{1,2}}{offset}\b"
         rf"|(?=.*\bpartition\W{{0,4}}{partition}\b).*\boffset\W{{0,4}}{offset}\b",
         re.IGNORECASE,
     )

@@ -18,7 +18,8 @@ def test_lines_that_name_a_record_are_found_by_token_and_by_place(tmp_path: Path
         f"cannot parse {token}",
         f"{topic}[1]@11 dropped",
     ]
-    others = [f"{topic}[1]@111 dropped", f"{topic}[2]@11 dropped", "other.topic[1]@11 dropped", f"1 of 11 of {topic}"]
+    others = [f"assigned {topic}[1 11 12]", f"assigned {topic}: [0, 1, 11]", f"revoked {topic}[1, 11]"]
+    others += [f"{topic}[1]@111 dropped", f"{topic}[2]@11 dropped", "other.topic[1]@11 dropped", f"1 of 11 of {topic}"]
     made.output = [*named, *others, f"{topic} partition=1 offset=12", f"{topic} partition=2 offset=11"]
     history = made.load(tmp_path)
     record = history.find(token.record)
