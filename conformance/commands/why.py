@@ -23,7 +23,8 @@ def command(*, run: StoredRun, identifier: str | None) -> None:
     Losses (DEL-1) are told first, then what else is done to data, then what delays it and the rest, by profile.
     Each violation opens with one record's life: produced, sent and answered, the commits around it, who had its
     partition, what happened to processes and clusters meanwhile. Then: what all records that were never finished have
-    in common, and what the implementation itself printed.
+    in common, which of them were committed past when a member ended, and what the implementation itself printed. What
+    was told is not told again; the phases that are named are explained at the end.
     """
     result = run.found
     outcomes = result.red if identifier is None else (_asked(result, identifier),)
