@@ -115,10 +115,10 @@ def _tried(history: History, record: Produced) -> str:
 
 
 def _last_try(history: History, record: Produced) -> str:
-    """Return what came of the last attempt with an item of the record that no cluster has."""
+    """Return what came of the last attempt with an item of the record that no cluster has; real ones tell of none."""
     sendings = _sendings(history, record)
     if not sendings:
-        return "never sent to a cluster"
+        return "found by no search" if history.searches else "never sent to a cluster"
     attempt, status = last = max(sendings, key=lambda sending: sending.attempt.arrived)
     code = attempt.status if status is None else status
     return last.answer.value if code is None else f"{last.answer.value} ({code})"
