@@ -72,7 +72,7 @@ def test_searches_of_real_clusters_are_not_requests(tmp_path: Path) -> None:
     made.produce("h0", 10)
     made.search("h0", 12)
     assert told(made, tmp_path) == "left: never finished, never committed past; no search found it"
-    history = made.load(tmp_path)
+    history = made.load(tmp_path / "again")
     assert in_common(history, unfinished(history)) == (
         "     1 of tenant h0, produced in load: found by no search, not committed past",
     )
