@@ -171,9 +171,8 @@ def find(name_or_path: str) -> Timeline:
         return load(known[name_or_path])
     path = Path(name_or_path)
     if path.suffix != ".toml":
-        raise TimelineError(
-            f"no timeline {name_or_path!r}; known are {', '.join(known)}, or give a path to a .toml file"
-        )
+        names = ", ".join((*known, "drawn-SEED"))
+        raise TimelineError(f"no timeline {name_or_path!r}; known are {names}; or give a path to a .toml file")
     return load(path)
 
 

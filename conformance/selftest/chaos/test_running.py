@@ -31,7 +31,7 @@ REFUSED = [
     (["--minutes", "nan"], "nan is not a number of minutes"),
     (["--minutes", "1", "--seed", "-1"], "-1 is not in the range 0<=x<=1000000000000000000"),
     (["--minutes", "1", "--seed", "9" * 30], "is not in the range 0<=x<=1000000000000000000"),
-    (["--scenario", "drawn-x"], "no timeline 'drawn-x'; known are network, nodes"),
+    (["--scenario", "drawn-x"], "operator, brokers, drawn-SEED; or give a path to a .toml file"),
     (["--scenario", "drawn-7", "--scenario", "drawn-07"], "two timelines are named 'drawn-7'"),
     (["--services", "containers", "--scenario", "brokers"], "brokers: 3: allowed with --services containers: 1"),
     (["--implementation", "referense"], "did you mean 'reference'?"),
