@@ -99,7 +99,7 @@ def reset_offsets(scene: Scene, fault: ResetOffsets) -> Iterator[Bites]:
     deadline = time.monotonic() + world.patience
     while True:
         try:
-            broker.rewind(world.members.group, topics)
+            set_back = broker.rewind(world.members.group, topics)
             break
         except HarnessError:
             if time.monotonic() > deadline:
@@ -108,7 +108,7 @@ def reset_offsets(scene: Scene, fault: ResetOffsets) -> Iterator[Bites]:
     world.tell("operator", "offsets", tenant=world.name_of(fault.tenant), topics=list(topics))
     for number in numbers:
         world.members.start(number)
-    yield lambda: len(broker.leaders(topics))
+    yield lambda: set_back
 
 
 @way(BrokerKill, "brokers that ended")

@@ -192,19 +192,20 @@ class Broker:
             raise UnreadableError(f"there is no topic {OFFSETS} yet")
         return leaders[OFFSETS, _java_hash(group) % len(leaders)]
 
-    def rewind(self, group: str, topics: Iterable[str]) -> None:
-        """Set the offsets of a group that nobody is in back to the beginning of these topics.
+    def rewind(self, group: str, topics: Iterable[str]) -> int:
+        """Set the offsets of a group that nobody is in back to the beginning of these topics; of how many partitions.
 
         Raises:
-            HarnessError: Kafka refuses: somebody is in the group still, say.
+            HarnessError: Kafka refuses: somebody is in the group still, say; or it does not answer.
         """
-        offsets = {KafkaTopicPartition(*at): OffsetSpec.EARLIEST for at in self.leaders(topics)}
         try:
+            offsets = {KafkaTopicPartition(*at): OffsetSpec.EARLIEST for at in self.leaders(topics)}
             done = self._admin.reset_group_offsets(group, offsets)
-        except KafkaError as error:
+        except (KafkaError, UnreadableError) as error:
             raise HarnessError(f"Kafka does not set the offsets of {group} back: {error}") from error
         if refused := {result["error"] for result in done.values()} - {NoError}:
             raise HarnessError(f"Kafka does not set the offsets of {group} back: {refused.pop().__name__}")
+        return len(offsets)
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The end of each partition's log: the offset that the next record will get.
