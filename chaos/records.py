@@ -53,7 +53,9 @@ def new_topic(scene: Scene, fault: NewTopic) -> Iterator[Bites]:
 def partitions(scene: Scene, fault: Partitions) -> Iterator[Bites]:
     """Give topics more partitions."""
     scene.world.grow(fault.tenant, fault.partitions)
-    had = next(tenant.partitions for tenant in scene.timeline.tenants if tenant.name == fault.tenant)
+    first = next(tenant.partitions for tenant in scene.timeline.tenants if tenant.name == fault.tenant)
+    others = (each for each in scene.timeline.faults if isinstance(each, Partitions) and each.tenant == fault.tenant)
+    had = max([first, *(each.partitions for each in others if each.partitions < fault.partitions)])  # they only grow
     yield lambda: fault.partitions - had
 
 
