@@ -20,11 +20,12 @@ from isolane.chaos.timeline import Timeline, TimelineError, find, packaged
 from isolane.conformance import engine
 from isolane.conformance.depth import Depth
 from isolane.conformance.engine import Request, Run
+from isolane.conformance.errors import ImplementationNotStartedError
 from isolane.conformance.history_files import META
 from isolane.conformance.report import files, table
 from isolane.conformance.report.printing import printer
 from isolane.conformance.requests import RUNS, made_folder
-from isolane.conformance.result import CHAOS, RunResult
+from isolane.conformance.result import CHAOS, RunResult, ScenarioRun
 from isolane.conformance.ticker import Ticker
 from isolane.conformance.verdict import HARNESS, ExitCode, Verdict
 from isolane.fixtures.errors import FixtureError
@@ -127,8 +128,10 @@ def carry_out(
         shrink: Whether each that fails is lived again and again with less in it, until all that is left matters.
 
     Raises:
-        FixtureError: The build of the implementation failed.
-        ImplementationNotStartedError, DescriptorError: The implementation cannot be run.
+        FixtureError: The build of the implementation failed, or a service does not start for the first timeline. For a
+            later one it ends the run, and what was seen before is kept.
+        ImplementationNotStartedError, DescriptorError: The implementation cannot be run in the first timeline; in a
+            later one that is how the timeline failed.
     """
     began = time.monotonic()
     results: list[tuple[Timeline, RunResult]] = []
@@ -136,10 +139,19 @@ def carry_out(
         request = Request(what.descriptor, what.name, DEPTH, what.seed, (), what.folder, tuple(names), "native")
         request = engine.built(request, ticker.say)
         for timeline in timelines:
-            results.append((timeline, lived(request, timeline, ticker, what.place)))
+            gone: Exception | None = None
+            try:
+                found = lived(request, timeline, ticker, what.place)
+            except (FixtureError, ImplementationNotStartedError) as error:
+                if not results:
+                    raise
+                found, gone = _not_lived(results[0][1], timeline, error), error
+            results.append((timeline, found))
             files.write(merged([each for _, each in results], time.monotonic() - began), what.folder)
-        failed = [(timeline, found) for timeline, each in results if (found := violated(each))] if shrink else []
-        told = [_shrink(what, request, timeline, found, ticker) for timeline, found in failed]
+            if isinstance(gone, FixtureError):
+                break
+        failed = [(timeline, ids) for timeline, each in results if (ids := violated(each))] if shrink else []
+        told = [_shrink(what, request, timeline, ids, ticker) for timeline, ids in failed]
         ticker.rest()
     result = merged([each for _, each in results], time.monotonic() - began)
     _show(what, result, told)
@@ -191,6 +203,19 @@ def _found(name: str) -> Timeline:
     from isolane.chaos.generating import drawn  # noqa: PLC0415 - Hypothesis takes a second to import
 
     return drawn(int(match[1]))
+
+
+def _not_lived(first: RunResult, timeline: Timeline, error: Exception) -> RunResult:
+    """Return the result of a timeline that was not lived for this error, beside that of the first one."""
+    run = ScenarioRun(
+        timeline.name,
+        timeline.name,
+        timeline.judges,
+        failure=str(error),
+        harness_failed=isinstance(error, FixtureError),
+        title=timeline.title,
+    )
+    return replace(first, scenarios=(run,), findings=())
 
 
 def _broken(result: RunResult) -> list[str]:

@@ -16,6 +16,7 @@ from isolane.chaos.timeline import Timeline, TimelineError, load
 from isolane.conformance import cli
 from isolane.conformance.commands.chaos import command
 from isolane.conformance.engine import Request
+from isolane.conformance.errors import ImplementationNotStartedError
 from isolane.conformance.result import RunResult, ScenarioRun
 from isolane.conformance.selftest.conformance.results import FAILED, result
 from isolane.conformance.ticker import Ticker
@@ -117,6 +118,43 @@ def test_the_line_that_lives_it_again_is_taken(
     given = command.make_context(name, arguments).params
     assert (given["implementation"], given["seed"], given["place"]) == ("own folder/isolane.toml", 7, place)
     assert given["names"] == (str(folder / "drawn-8" / FILE),)
+
+
+LATER = [
+    (ServiceError("Kafka does not start"), ["one", "two"]),
+    (ImplementationNotStartedError("it has ended at once"), ["one", "two", "three"]),
+]
+
+
+@pytest.mark.parametrize(("error", "lived"), LATER, ids=["service", "implementation"])
+def test_what_was_seen_stays_whatever_fails_later(
+    error: Exception,
+    lived: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A violation is no failure of a later timeline; without services nothing more is tried."""
+
+    def live(_request: Request, timeline: Timeline, *_: object) -> RunResult:
+        if timeline.name == "two":
+            raise error
+        run = ScenarioRun(timeline.name, timeline.name, ("ISO-1",), 1.0)
+        return replace(result(replace(FAILED, scenario=timeline.name)), depth="chaos", scenarios=(run,))
+
+    monkeypatch.setattr(running, "lived", live)
+    what = running.Asked(descriptor.find("reference"), "reference", 7, tmp_path)
+    timelines = [Timeline.model_validate({"name": name, "tenant": [{"name": "a"}]}) for name in ("one", "two", "three")]
+    found = running.carry_out(what, timelines, [f"{timeline.name}.toml" for timeline in timelines])
+    assert found.exit_code is ExitCode.VIOLATES
+    assert [run.name for run in found.scenarios] == lived
+    assert (found.scenarios[1].failure, found.scenarios[1].harness_failed) == (
+        str(error),
+        isinstance(error, ServiceError),
+    )
+    assert str(error) in capsys.readouterr().out
+    with pytest.raises(type(error)):
+        running.carry_out(replace(what, folder=tmp_path / "first"), timelines[1:])
 
 
 @pytest.fixture
