@@ -43,6 +43,7 @@ from isolane.chaos.happenings import (
     WriteBlock,
     ends,
 )
+from isolane.fixtures.toml_files import shown
 
 if TYPE_CHECKING:
     from isolane.chaos.timeline import Tenant, Timeline
@@ -61,7 +62,7 @@ def mistakes(timeline: Timeline) -> Iterator[str]:
         for name, value, allowed in (*_places(timeline, fault), *then.places(fault)):
             if value not in allowed:
                 named = ", ".join(map(str, allowed)) or "none that there is at its time"
-                yield f"fault.{number}.{name}: {value!r}: allowed: {named}"
+                yield f"fault.{number}.{name}: {shown(value)}: allowed: {named}"
         then.go_on(fault)
     lasting = [(number, fault) for number, fault in dated if isinstance(fault, Lasting)]
     for number, fault in dated:

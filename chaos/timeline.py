@@ -117,7 +117,7 @@ class Timeline(_Value):
     @classmethod
     def _requirements_exist(cls, judges: tuple[str, ...]) -> tuple[str, ...]:
         if unknown := [each for each in judges if each not in CATALOGUE.requirements]:
-            raise ValueError(f"no requirement {unknown[0]!r}; `isolane explain` lists them")
+            raise ValueError(f"no requirement {toml_files.shown(unknown[0])}; `isolane explain` lists them")
         return judges
 
     @model_validator(mode="after")

@@ -99,6 +99,12 @@ def test_what_is_possible_is_taken(given: Given) -> None:
     assert list(possible.mistakes(Timeline.model_validate(timeline(given)))) == []
 
 
+def test_a_long_value_is_told_by_its_beginning() -> None:
+    """What is allowed stands near it."""
+    with pytest.raises(ValueError, match=r"fault\.0\.target: 'x{100,200}…: allowed: a, b, late, kafka"):
+        Timeline.model_validate(timeline([("refuse", 1, 1, {"target": "x" * 3000})]))
+
+
 def test_other_brokers_answer_for_one_that_is_away() -> None:
     """Of three one may be away while topics are made."""
     own = timeline([("broker_kill", 1, 5, {}), ("new_topic", 3, 0, {"tenant": "late"})])
