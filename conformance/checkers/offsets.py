@@ -58,8 +58,13 @@ def breaches(history: History) -> list[Breach]:
 
     A reading's offsets were true at some moment before it ended, acceptances are stamped before the reply is sent, and
     dead letters, like documents of real clusters, count from the reading that did not find them yet. So a record that
-    was finished after the end of a reading that is past it was committed too early for certain.
+    was finished after the end of a reading that is past it was committed too early for certain; one that was never
+    found in a real cluster only if that was searched again, completely.
     """
+    return [breach for breach in _suspected(history) if _is_certain(history, breach)]
+
+
+def _suspected(history: History) -> list[Breach]:
     prefixes = {
         partition: Prefix(records, map(history.finished_at, records))
         for partition, records in history.by_partition.items()
@@ -72,11 +77,20 @@ def breaches(history: History) -> list[Breach]:
     ]
 
 
+def _is_certain(history: History, breach: Breach) -> bool:
+    if breach.finished < math.inf or not history.searches:
+        return True
+    tenant = history.meta.owners[breach.record.topic]
+    complete = (search for search in history.searches if search.tenant == tenant and search.error is None)
+    return any(search.began >= breach.seen.ended for search in complete)
+
+
 def check(history: History) -> list[Finding]:
     """Return the finding on OFF-1; none where committed offsets were never read."""
     if not history.commits:
         return []
-    found = breaches(history)
+    suspected = _suspected(history)
+    found = [breach for breach in suspected if _is_certain(history, breach)]
     advances = count_advances(history.commits)
     figures = {
         "readings of committed offsets": Figure(len(history.commits)),
@@ -88,6 +102,10 @@ def check(history: History) -> list[Finding]:
         figures["searches of a cluster, at least"] = Figure(searches.fewest(history), "", f"≥ {FEWEST_SEARCHES}")
     if found:
         return [_failed(history, found[0], figures)]
+    if suspected:
+        place = history.place(suspected[0].record)
+        summary = f"{place} was committed past, and its cluster was not searched to the end after that"
+        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
     if history.searches and searches.fewest(history) < FEWEST_SEARCHES:
         summary = "too few searches of a real cluster were complete to tell when anything was in it"
         return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]

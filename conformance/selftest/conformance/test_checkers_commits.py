@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from isolane.conformance.checkers import commits
 from isolane.conformance.selftest.conformance.builders import Story, story
 from isolane.conformance.verdict import Finding, Verdict
@@ -106,6 +108,20 @@ def test_a_commit_that_waits_for_what_does_not_come_is_a_violation(tmp_path: Pat
     finding = judged(made, tmp_path, "OFF-3")
     assert finding.verdict is Verdict.FAIL
     assert "no commit passed managed_otlp.logs.h0/0@58" in finding.summary
+
+
+@pytest.mark.parametrize(("until", "verdict"), [(6.0, Verdict.INCONCLUSIVE), (16.0, Verdict.FAIL)])
+def test_a_commit_may_have_been_about_to_pass_gaps_when_the_run_was_broken_off(
+    until: float, verdict: Verdict, tmp_path: Path
+) -> None:
+    """Without a drain it is missed once it was due."""
+    made = with_gaps()
+    made.events = []
+    made.commits = []
+    made.commit(until, {"1/0": 40})
+    finding = judged(made, tmp_path, "OFF-3")
+    assert finding.verdict is verdict
+    assert ("is not committed yet, and the run ended before its drain" in finding.summary) is (until == 6.0)
 
 
 def test_a_commit_that_has_to_wait_behind_gaps_proves_nothing(tmp_path: Path) -> None:

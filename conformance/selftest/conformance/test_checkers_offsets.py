@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from isolane.conformance.checkers import offsets
 from isolane.conformance.checkers.offsets import count_advances
 from isolane.conformance.history_values import Observation
@@ -49,6 +51,24 @@ def test_a_commit_past_a_record_that_is_accepted_only_later_is_a_violation(tmp_p
     assert "offset 20 was committed" in finding.summary
     assert "past managed_otlp.logs.h0/0@19, which was finished only 1.500 s later" in finding.summary
     assert "committed offset 20 observed: past this record" in "\n".join(finding.story)
+
+
+@pytest.mark.parametrize(
+    ("began", "error", "verdict"),
+    [(5.0, None, Verdict.INCONCLUSIVE), (6.0, "frozen", Verdict.INCONCLUSIVE), (6.0, None, Verdict.FAIL)],
+)
+def test_what_nobody_looked_for_any_more_may_be_in_a_real_cluster(
+    began: float, error: str | None, verdict: Verdict, tmp_path: Path
+) -> None:
+    """A run that was broken off: a record counts as never finished when a whole search after the commit has not it."""
+    made = story()
+    for number in range(6):
+        made.produce("h0", number)
+        made.search("h0", number + 0.4)
+    made.commit(5.5, {"1/0": 6})
+    made.search("h0", began, error=error)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is verdict
 
 
 def test_a_commit_past_a_record_that_is_never_accepted_is_a_violation(tmp_path: Path) -> None:
