@@ -12,6 +12,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import KafkaError
 
 from isolane.conformance.broker import UnreadableError
+from isolane.conformance.kafka_clients import RECONNECTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Reader:
         self._consumer = KafkaConsumer(
             bootstrap_servers=bootstrap,
             client_id="isolane-reader",
+            **RECONNECTING,
             auto_offset_reset="earliest",
             isolation_level="read_committed",
             allow_auto_create_topics=False,

@@ -22,8 +22,8 @@ REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
 
 
 def connection(kafka: Kafka) -> dict[str, object]:
-    """Return the settings of a client by which it reaches the brokers, and authenticates itself."""
-    settings: dict[str, object] = {"bootstrap_servers": list(kafka.brokers)}
+    """Return the settings of a client by which it reaches the brokers, also soon after an outage, and authenticates."""
+    settings: dict[str, object] = {"bootstrap_servers": list(kafka.brokers), "reconnect_backoff_max_ms": 1000}
     sasl = kafka.auth.sasl
     if sasl is not None:
         settings["sasl_mechanism"] = sasl.mechanism

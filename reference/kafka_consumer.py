@@ -386,7 +386,6 @@ def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:
         max_poll_interval_ms=_milliseconds(kafka.max_poll_interval),
         metadata_max_age_ms=_milliseconds(kafka.metadata_max_age),
         request_timeout_ms=_milliseconds(_BROKER_TIMEOUT),
-        reconnect_backoff_max_ms=1000,
         bootstrap_timeout_ms=_milliseconds(_BROKER_TIMEOUT),
         fetch_max_wait_ms=_milliseconds(_FETCH_WAIT),
         fetch_max_bytes=_FETCH_BYTES,
