@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isolane.conformance.checkers import bites
+from isolane.conformance.checkers.cases import broken_off
 from isolane.conformance.checkers.happenings import happenings
 from isolane.conformance.history import History
 from isolane.conformance.tokens import ITEM_BITS, run_of
@@ -23,7 +24,8 @@ class Tally:
     Attributes:
         seconds: How long they lasted.
         records: Produced, of topics that a tenant owns.
-        lost: Of those, never finished.
+        lost: Of those, never finished, although there was a whole drain.
+        open: Of those, not finished when their timeline was broken off.
         documents: That were found in the end.
         duplicates: Of those, what there is more than one of an item.
         faults: What happened in the timelines, by kind.
@@ -35,6 +37,7 @@ class Tally:
     seconds: float = 0.0
     records: int = 0
     lost: int = 0
+    open: int = 0
     documents: int = 0
     duplicates: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -53,7 +56,11 @@ class Tally:
         )
         self.seconds += history.last - history.began
         self.records += len(owned)
-        self.lost += sum(history.finished_at(record) == math.inf for record in owned)
+        unfinished = sum(history.finished_at(record) == math.inf for record in owned)
+        if broken_off(history):
+            self.open += unfinished
+        else:
+            self.lost += unfinished
         self.documents += items.total()
         self.duplicates += items.total() - len(items)
         self.faults.update(each.name for each in happenings(history).values())
@@ -64,7 +71,10 @@ class Tally:
     def lines(self) -> Iterator[str]:
         """Yield it for people, with rates."""
         rate = self.records / self.seconds if self.seconds else 0.0
-        yield f"{self.records:,} records in {self.seconds / 60:,.1f} min ({rate:,.0f} a second), {self.lost:,} lost"
+        lost = f"{self.lost:,} lost"
+        if self.open:
+            lost += f", {self.open:,} not finished when its timeline was broken off"
+        yield f"{self.records:,} records in {self.seconds / 60:,.1f} min ({rate:,.0f} a second), {lost}"
         yield f"{self.documents:,} documents, {self.duplicates:,} more than items"
         yield f"{self.faults.total():,} faults: {_listed(self.faults)}"
         yield f"{self.ended.total():,} members ended: {_listed(self.ended)}; {self.rebalances:,} rebalances"

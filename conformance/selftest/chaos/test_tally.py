@@ -16,6 +16,8 @@ def lived() -> Story:
     made.find("sick", [second], at=1, seen=2)
     made.find("sick", [second], at=3, seen=4, name="again")
     made.search("sick", 9.9)
+    made.phase("drain", 7)
+    made.phase("end", 8)
     made.event(5, "chaos", "kill", number=0, part="begins")
     made.event(5, "process", "killed", member=0)
     made.group(0, {}, generation=1)
@@ -39,6 +41,15 @@ def test_everything_is_summed(tmp_path: Path) -> None:
         "2 members ended: killed 2; 4 rebalances",
         "90 MiB of memory at most",
     ]
+
+
+def test_what_was_under_way_when_a_timeline_was_broken_off_is_not_lost(tmp_path: Path) -> None:
+    """Without a whole drain nobody knows what would have become of it."""
+    made = lived()
+    made.events = [line for line in made.events if line["kind"] != "phase"]
+    tally = tallied([lived().write(tmp_path / "whole"), made.write(tmp_path / "part")])
+    assert (tally.lost, tally.open) == (1, 1)
+    assert next(tally.lines()).endswith(", 1 lost, 1 not finished when its timeline was broken off")
 
 
 def test_nothing_is_nothing() -> None:
