@@ -75,7 +75,7 @@ class Consumer(Protocol):
         """
 
     def wake(self) -> None:
-        """Let the `poll` that waits return at once, or the next one if none does; for any thread."""
+        """Let the `poll` that waits return at once, or the next one; for any thread, also after `close`."""
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         """Return nothing of these partitions, until `resume`."""

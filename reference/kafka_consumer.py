@@ -98,9 +98,10 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         return batches
 
     def wake(self) -> None:
-        """Let `poll_whole` return soon; for any thread."""
+        """Let `poll_whole` return soon; for any thread, also when the client is closed or has failed."""
         self._woken = True
-        self._net.call_soon_threadsafe(self._ring)
+        self._net.call_soon(self._ring)
+        self._net.wakeup()
 
     def fetch_position(self, place: KafkaTopicPartition) -> int | None:
         """Return the position if it is known; `position` may block for the network."""

@@ -327,6 +327,15 @@ def test_a_poll_ends_when_it_is_woken(setting: Setting) -> None:
     assert setting.broker.now() - began > 0.5, "a poll that nobody wakes waits as before"
 
 
+def test_who_makes_room_when_it_is_closed_wakes_nobody(setting: Setting) -> None:
+    """LIF-2: a worker may still be at it, and has nothing to fear."""
+    setting.broker.create("one")
+    member = setting.join()
+    member.poll_until(lambda: member.owned)
+    member.consumer.close()
+    member.consumer.wake()
+
+
 def test_a_commit_is_confirmed_without_blocking(setting: Setting) -> None:
     """OFF-4: offsets are committed as they are given, and a later poll tells that they were."""
     place = TopicPartition(setting.broker.create("one"), 0)
