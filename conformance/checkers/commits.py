@@ -117,14 +117,15 @@ def _gaps(history: History) -> Iterator[Finding]:
         for place, (_, records) in tried.items()
         if place not in unfinished and history.committed_past(records[-1]) == math.inf
     ]
-    early = [record for record in behind if broken_off(history) and not _was_due(history, record)]
     figures = {
         "partitions with gaps": Figure(len(tried), "", "≥ 1"),
         "offsets without a record to deliver": Figure(sum(unseen for unseen, _ in tried.values())),
         "partitions whose commit stopped before the last record": Figure(len(behind), "", "= 0"),
     }
+    ended = broken_off(history)
+    early = [record for record in behind if not _was_due(history, record)] if ended else []
     if early:
-        summary = f"{history.place(early[0])} is not committed yet, and {broken_off(history)}"
+        summary = f"{history.place(early[0])} is not committed yet, and {ended}"
         yield Finding("OFF-3", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)
         return
     if behind:
