@@ -13,8 +13,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from isolane.reference.config_rules import contradictions
 from isolane.reference.config_source import ConfigError, mistakes, read_yaml
-from isolane.reference.credentials import ApiKey, Credential
+from isolane.reference.credentials import ApiKey, Credential, UserName
 from isolane.reference.names import (
+    Broker,
     CertificateFile,
     DeadLetterTopic,
     Encoding,
@@ -47,7 +48,7 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-Brokers = Annotated[tuple[Name, ...], AfterValidator(_distinct)]
+Brokers = Annotated[tuple[Broker, ...], AfterValidator(_distinct)]
 Selectors = Annotated[tuple[Selector, ...], AfterValidator(_distinct)]
 Endpoints = Annotated[tuple[Endpoint, ...], AfterValidator(_distinct)]
 
@@ -150,7 +151,7 @@ class Kafka(Model):
 class SendingQueue(Model):
     """The sending workers."""
 
-    num_consumers: Annotated[int, Field(strict=True, ge=2)] = 16
+    num_consumers: Annotated[int, Field(strict=True, ge=2, le=1024)] = 16
     """How many attempts may be under way at once, for all tenants together."""
     queue_size: Count = 64
     """Flushes in the shared queue of the two baseline modes."""
@@ -228,7 +229,7 @@ class Telemetry(Model):
 class Basic(Model):
     """Basic authentication."""
 
-    username: Name
+    username: UserName
     """Who it is."""
     password: Credential
     """A literal, `${env:NAME}` or `${file:PATH}`; never printed (OPS-3)."""

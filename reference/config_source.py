@@ -19,6 +19,8 @@ _KINDS = {
     "dict_type": "is not a mapping of keys to values",
     "tuple_type": "is not a list",
     "string_type": "is not text",
+    "path_not_file": "is not a file",
+    "path_type": "is not a file",
 }
 
 
@@ -88,6 +90,8 @@ def _lines(model: type[BaseModel], details: ErrorDetails) -> Iterator[str]:
         yield f"{_field(location)}: unknown key; {_nearest(str(location[-1]), _keys(model, location[:-1]))}"
     elif kind == "missing":
         yield f"{_field(location)}: is missing"
+    elif kind == "invalid_key":
+        yield f"{_field(location[:-1])}: has a key that is not text; put it in quotes"
     elif location[-1:] == ("[key]",):
         yield f"{_field(location[:-2])}: the key {_shown(location, value)}is not a name"
     else:

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+_API_KEY = re.compile(r"[A-Za-z0-9+/_=-]+")
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 
 
@@ -20,7 +21,7 @@ def resolved(value: object) -> str:
         raise ValueError("must be text; put it in quotes")  # noqa: TRY004 - pydantic collects ValueErrors
     reference = _REFERENCE.fullmatch(value)
     if reference is None:
-        credential = value
+        credential = _literal(value)
     elif reference[1] == "env":
         credential = _from_environment(reference[2])
     else:
@@ -30,6 +31,14 @@ def resolved(value: object) -> str:
     if not credential.isprintable():
         raise ValueError("has a line break or another character that cannot be typed")
     return credential
+
+
+def _literal(value: str) -> str:
+    if "${" in value:  # a reference misspelt would be sent as it is
+        raise ValueError(
+            "has ${ in it, and is neither ${env:NAME} nor ${file:PATH} alone; what has can come from a file"
+        )
+    return value
 
 
 def _from_environment(name: str) -> str:
@@ -46,14 +55,23 @@ def _from_file(path: Path) -> str:
         raise ValueError(f"refers to the file {str(path)!r}, which cannot be read: {reason}") from None
 
 
-def _ascii(credential: SecretStr) -> SecretStr:
-    if not credential.get_secret_value().isascii():
-        raise ValueError("has characters outside ASCII, as no API key has")
+def _encoded(credential: SecretStr) -> SecretStr:
+    if not _API_KEY.fullmatch(credential.get_secret_value()):
+        raise ValueError("is not an API key as it is sent: base64 of id and key")
     return credential
+
+
+def _without_colon(name: str) -> str:
+    if ":" in name:
+        raise ValueError("has a colon, which would end it")
+    return name
 
 
 Credential = Annotated[SecretStr, BeforeValidator(resolved)]
 """A secret that shows itself only through `get_secret_value()`."""
 
-ApiKey = Annotated[Credential, AfterValidator(_ascii)]
+ApiKey = Annotated[Credential, AfterValidator(_encoded)]
 """An API key in the form that is sent: base64 of id and key."""
+
+UserName = Annotated[str, Field(min_length=1), AfterValidator(_without_colon)]
+"""A name for Basic authentication."""

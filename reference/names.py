@@ -16,8 +16,11 @@ Signal = Literal["logs", "metrics", "traces"]
 
 _SIGNALS: dict[str, Signal] = {"logs": "logs", "metrics": "metrics", "traces": "traces"}
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Kafka's own rule
+_LAST_PORT = 65535
+_LONGEST_INDEX = 255  # bytes
 _URL = re.compile(r"https?://[!-~]+")  # nothing that an HTTP request line cannot hold
-_INDEX = re.compile(r"(?![-_+.])[^A-Z\\/*?\"<>| ,#:]{1,255}")  # Elasticsearch's own rule
+_INDEX = re.compile(r"(?![-_+.])[^A-Z\\/*?\"<>| ,#:{}]{1,255}")  # Elasticsearch's own rule, and no other placeholder
+_BROKER = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
 
 
 def compiled(selector: str) -> re.Pattern[str]:
@@ -36,7 +39,7 @@ def _selector(value: str) -> str:
         return value
     try:
         re.compile(value)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is not a regular expression: {error}") from None
     return value
 
@@ -57,8 +60,16 @@ def _dead_letter_topic(value: str) -> str:
     return value
 
 
+def _broker(value: str) -> str:
+    match = _BROKER.fullmatch(value)
+    if match is None or not 0 < int(match[1]) <= _LAST_PORT:
+        raise ValueError("is not a broker; write host:port")
+    return value
+
+
 def _index(value: str) -> str:
-    if not _INDEX.fullmatch(value.replace("{signal}", "traces")):
+    name = value.replace("{signal}", "metrics")
+    if not _INDEX.fullmatch(name) or len(name.encode()) > _LONGEST_INDEX:
         raise ValueError("is not an index name in lower case, in which {signal} stands for logs, metrics or traces")
     return value
 
@@ -66,12 +77,12 @@ def _index(value: str) -> str:
 def _endpoint(value: str) -> str:
     try:
         url = urlsplit(value)
-        port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+        port = {"http": 80, "https": 443}.get(url.scheme) if url.port is None else url.port
     except ValueError:
         url, port = urlsplit(""), None
     if "@" in url.netloc:
         raise ValueError("holds a credential; give it as api_key or basic")
-    if not _URL.fullmatch(value) or not url.hostname or port is None or url.query or url.fragment:
+    if not _URL.fullmatch(value) or not url.hostname or not port or url.query or url.fragment:
         raise ValueError("is not an endpoint; write http://host:port or https://host:port")
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     return f"{url.scheme}://{host}:{port}{url.path.rstrip('/')}"
@@ -84,6 +95,9 @@ def _certificates(path: Path) -> Path:
         raise ValueError(f"is not a file of certificates in PEM: {error}") from None
     return path
 
+
+Broker = Annotated[str, AfterValidator(_broker)]
+"""Where a broker is: `host:port`; an address of IPv6 in brackets."""
 
 Selector = Annotated[str, AfterValidator(_selector)]
 """A topic's name, or a pattern that begins with ^."""

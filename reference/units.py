@@ -3,11 +3,12 @@
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 # Nine digits are enough for anything meant, and keep every result finite.
+_SHORTEST, _LONGEST = 0.001, 576 * 3600.0  # seconds; Kafka is told of milliseconds in 32 bits, 24 days and more
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _QUANTITY = re.compile(rf"{_NUMBER}([A-Za-z]+)")
 
@@ -22,6 +23,18 @@ def seconds(value: object) -> float:
     if match is None or match[2] not in _SECONDS:
         raise ValueError("is not a duration; write a number and a unit such as 200ms, 1s, 2m or 1h")
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def _in_range(value: float) -> float:
+    if not _SHORTEST <= value <= _LONGEST:
+        raise ValueError("is not between 1ms and 576h")
+    return value
+
+
+def _none_or_in_range(value: float) -> float:
+    if value and not _SHORTEST <= value <= _LONGEST:
+        raise ValueError("is neither 0s nor between 1ms and 576h")
+    return value
 
 
 def bytes_count(value: object) -> int:
@@ -47,10 +60,10 @@ _SIZE_SCHEMA = {
     ]
 }
 
-Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0), WithJsonSchema(_DURATION_SCHEMA)]
+Duration = Annotated[float, BeforeValidator(seconds), AfterValidator(_in_range), WithJsonSchema(_DURATION_SCHEMA)]
 """Seconds, more than none."""
 
-Grace = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_DURATION_SCHEMA)]
+Grace = Annotated[float, BeforeValidator(seconds), AfterValidator(_none_or_in_range), WithJsonSchema(_DURATION_SCHEMA)]
 """Seconds, possibly none."""
 
 Size = Annotated[int, BeforeValidator(bytes_count), Field(ge=1), WithJsonSchema(_SIZE_SCHEMA)]

@@ -24,7 +24,11 @@ tenants:
 """
 
 NOT_A_DURATION = "is not a duration; write a number and a unit such as 200ms, 1s, 2m or 1h"
+NOT_IN_RANGE = "is not between 1ms and 576h"
+NOT_A_BROKER = "is not a broker; write host:port"
 NOT_A_SIZE = "is not a size; write bytes as a whole number, or a unit such as 512KiB, 4MiB or 1GiB"
+NOT_ENCODED = "is not an API key as it is sent: base64 of id and key"
+NOT_A_REFERENCE = "has ${ in it, and is neither ${env:NAME} nor ${file:PATH} alone; what has can come from a file"
 NOT_A_DEAD_LETTER_TOPIC = "is not a topic's name, in which {topic} may stand once for the record's own topic"
 
 EVERYTHING = (
@@ -89,7 +93,10 @@ def test_durations_are_seconds_and_sizes_bytes(tmp_path: Path) -> None:
             "request: {timeout: 30}",
             f"request.timeout: 30 {NOT_A_DURATION}",
         ),
-        ("request: {timeout: 0s}", "request.timeout: '0s' should be greater than 0"),
+        ("request: {timeout: 0s}", f"request.timeout: '0s' {NOT_IN_RANGE}"),
+        ("kafka: {metadata_max_age: 0.0001ms}", f"kafka.metadata_max_age: '0.0001ms' {NOT_IN_RANGE}"),
+        ("kafka: {max_poll_interval: 577h}", f"kafka.max_poll_interval: '577h' {NOT_IN_RANGE}"),
+        ("kafka: {revoke_grace: 0.5ms}", f"kafka.revoke_grace: '0.5ms' is neither 0s nor between 1ms and 576h"),
         (
             "memory: {budget: 0.5B}",
             f"memory.budget: '0.5B' {NOT_A_SIZE}",
@@ -121,6 +128,26 @@ def test_durations_are_seconds_and_sizes_bytes(tmp_path: Path) -> None:
                 "missing ), unterminated subpattern at position 13"
             ),
         ),
+        (
+            "kafka: {topics: ['^a{99999999999}']}",
+            "kafka.topics[0]: '^a{99999999999}' is not a regular expression: the repetition number is too large",
+        ),
+        ("kafka: {brokers: [host]}", f"kafka.brokers[0]: 'host' {NOT_A_BROKER}"),
+        ("kafka: {brokers: ['host:port']}", f"kafka.brokers[0]: 'host:port' {NOT_A_BROKER}"),
+        ("kafka: {brokers: ['host:99999']}", f"kafka.brokers[0]: 'host:99999' {NOT_A_BROKER}"),
+        ("kafka: {brokers: ['host:0']}", f"kafka.brokers[0]: 'host:0' {NOT_A_BROKER}"),
+        ("kafka: {brokers: [':9092']}", f"kafka.brokers[0]: ':9092' {NOT_A_BROKER}"),
+        ("kafka: {brokers: ['a:1,b:2']}", f"kafka.brokers[0]: 'a:1,b:2' {NOT_A_BROKER}"),
+        ("kafka: {brokers: ['http://h:9092']}", f"kafka.brokers[0]: 'http://h:9092' {NOT_A_BROKER}"),
+        ("kafka: {brokers: ['::1']}", f"kafka.brokers[0]: '::1' {NOT_A_BROKER}"),
+        ("kafka: {tls: {ca_file: /nowhere}}", "kafka.tls.ca_file: '/nowhere' is not a file"),
+        ("kafka: {tls: {ca_file: 5}}", "kafka.tls.ca_file: 5 is not a file"),
+        (
+            "sending_queue: {num_consumers: 100000}",
+            "sending_queue.num_consumers: 100000 should be less than or equal to 1024",
+        ),
+        ("2001-01-01: x", "the configuration: has a key that is not text; put it in quotes"),
+        ("retry: {null: x}", "retry: has a key that is not text; put it in quotes"),
         ("kafka: {brokers: [b:1, b:1]}", "kafka.brokers: a list names 'b:1' twice"),
         ("retry:", "retry: null is not a mapping of keys to values"),
         (
@@ -195,6 +222,20 @@ def test_mistake_is_named_with_field_value_and_rule(tmp_path: Path, text: str, l
             (
                 "tenants.a.elasticsearch.index: 'Logs' is not an index name in lower case, "
                 "in which {signal} stands for logs, metrics or traces"
+            ),
+        ),
+        (
+            "{a: {topics: ['^t'], elasticsearch: {endpoints: ['http://h:1'], index: '{tenant}-logs'}}}",
+            (
+                "tenants.a.elasticsearch.index: '{tenant}-logs' is not an index name in lower case, "
+                "in which {signal} stands for logs, metrics or traces"
+            ),
+        ),
+        (
+            "{a: {topics: ['^t'], elasticsearch: {endpoints: ['http://h:0']}}}",
+            (
+                "tenants.a.elasticsearch.endpoints[0]: 'http://h:0' is not an endpoint; "
+                "write http://host:port or https://host:port"
             ),
         ),
         (
@@ -334,8 +375,14 @@ def test_credentials_come_from_the_environment_or_a_file(tmp_path: Path, monkeyp
         ),
         ("api_key: ''", "api_key: the value is empty"),
         ('api_key: "a\\nb"', "api_key: the value has a line break or another character that cannot be typed"),
-        ("api_key: k\u00e9", "api_key: the value has characters outside ASCII, as no API key has"),
-        ("ca_file: /dev/null", "ca_file: '/dev/null' Path does not point to a file"),
+        ("api_key: k\u00e9", f"api_key: the value {NOT_ENCODED}"),
+        ("api_key: 'id:key'", f"api_key: the value {NOT_ENCODED}"),
+        ("api_key: ApiKey aWQ6a2V5", f"api_key: the value {NOT_ENCODED}"),
+        ("api_key: '${ENV:HOME}'", f"api_key: the value {NOT_A_REFERENCE}"),
+        ("api_key: '${env:}'", f"api_key: the value {NOT_A_REFERENCE}"),
+        ("basic: {username: u, password: ' ${env:HOME}'}", f"basic.password: the value {NOT_A_REFERENCE}"),
+        ("basic: {username: 'u:v', password: p}", "basic.username: the value has a colon, which would end it"),
+        ("ca_file: /dev/null", "ca_file: '/dev/null' is not a file"),
     ],
 )
 def test_credential_that_cannot_be_used_is_refused(tmp_path: Path, setting: str, line: str) -> None:
