@@ -47,7 +47,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     if arguments.print_schema:
-        sys.stdout.write(f"{json.dumps(Config.model_json_schema(), indent=2)}\n")
+        sys.stdout.write(f"{json.dumps(Config.json_schema(), indent=2)}\n")
         return 0
     try:
         config = Config.load(arguments.config)

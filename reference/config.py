@@ -7,12 +7,12 @@ float, sizes are bytes as int. Every model is frozen.
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from isolane.reference.config_rules import contradictions
-from isolane.reference.config_source import ConfigError, mistakes, read_yaml
+from isolane.reference.config_source import ConfigError, Schema, mistakes, read_yaml
 from isolane.reference.credentials import ApiKey, Credential, UserName
 from isolane.reference.names import (
     Broker,
@@ -48,9 +48,10 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-Brokers = Annotated[tuple[Broker, ...], AfterValidator(_distinct)]
-Selectors = Annotated[tuple[Selector, ...], AfterValidator(_distinct)]
-Endpoints = Annotated[tuple[Endpoint, ...], AfterValidator(_distinct)]
+_DISTINCT = Field(json_schema_extra={"minItems": 1, "uniqueItems": True})
+Brokers = Annotated[tuple[Broker, ...], AfterValidator(_distinct), _DISTINCT]
+Selectors = Annotated[tuple[Selector, ...], AfterValidator(_distinct), _DISTINCT]
+Endpoints = Annotated[tuple[Endpoint, ...], AfterValidator(_distinct), _DISTINCT]
 
 
 class Model(BaseModel):
@@ -308,6 +309,11 @@ class Config(Model):
             return cls.model_validate(document)
         except ValidationError as error:
             raise ConfigError(mistakes(cls, error)) from None
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of the file; it knows nothing of what fields may say only together."""
+        return cls.model_json_schema(schema_generator=Schema)
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:

@@ -10,7 +10,9 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
+from pydantic_core.core_schema import WithDefaultSchema
 
 _SECRETS = {"api_key", "basic", "sasl"}
 _LONGEST = 300  # what is shown of a value, in characters: a path is shown whole
@@ -30,6 +32,16 @@ class ConfigError(Exception):
     def __init__(self, lines: Sequence[str]) -> None:
         """Take the lines of the message."""
         super().__init__("\n".join(lines))
+
+
+class Schema(GenerateJsonSchema):
+    """Tells defaults as people write them: `1s`, where the program has 1.0."""
+
+    def get_default_value(self, schema: WithDefaultSchema) -> Any:  # noqa: ANN401 - the base class's signature
+        """See the base class."""
+        default = super().get_default_value(schema)
+        written: Any = schema["schema"].get("serialization")
+        return written["function"](default) if written else default
 
 
 class _Loader(yaml.SafeLoader):

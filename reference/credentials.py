@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from isolane.reference.units import described
+
 _API_KEY = re.compile(r"[A-Za-z0-9+/_=-]+")
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 
@@ -67,11 +69,11 @@ def _without_colon(name: str) -> str:
     return name
 
 
-Credential = Annotated[SecretStr, BeforeValidator(resolved)]
+Credential = Annotated[SecretStr, BeforeValidator(resolved), described(rf"{_REFERENCE.pattern}|(?!.*\$\{{).+")]
 """A secret that shows itself only through `get_secret_value()`."""
 
-ApiKey = Annotated[Credential, AfterValidator(_encoded)]
+ApiKey = Annotated[Credential, AfterValidator(_encoded), described(rf"{_REFERENCE.pattern}|{_API_KEY.pattern}")]
 """An API key in the form that is sent: base64 of id and key."""
 
-UserName = Annotated[str, Field(min_length=1), AfterValidator(_without_colon)]
+UserName = Annotated[str, Field(min_length=1), AfterValidator(_without_colon), described("[^:]+")]
 """A name for Basic authentication."""

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, FilePath
 
+from isolane.reference.units import described
+
 Encoding = Literal["otlp_proto", "otlp_json"]
 """How an export request is written in a record."""
 
@@ -15,11 +17,13 @@ Signal = Literal["logs", "metrics", "traces"]
 """What a topic carries."""
 
 _SIGNALS: dict[str, Signal] = {"logs": "logs", "metrics": "metrics", "traces": "traces"}
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Kafka's own rule
+_IN_TOPIC = r"[A-Za-z0-9._-]"
+_TOPIC = re.compile(_IN_TOPIC + "{1,249}")  # Kafka's own rule
 _LAST_PORT = 65535
 _LONGEST_INDEX = 255  # bytes
 _URL = re.compile(r"https?://[!-~]+")  # nothing that an HTTP request line cannot hold
-_INDEX = re.compile(r"(?![-_+.])[^A-Z\\/*?\"<>| ,#:{}]{1,255}")  # Elasticsearch's own rule, and no other placeholder
+_IN_INDEX = r"[^A-Z\\/*?\"<>| ,#:{}]"  # Elasticsearch's own rule, and no other placeholder
+_INDEX = re.compile(rf"(?![-_+.]){_IN_INDEX}+")
 _BROKER = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
 
 
@@ -51,7 +55,7 @@ def signal_in(topic: str) -> Signal | None:
 
 def dead_letter_pattern(template: str) -> str:
     """Return the regular expression of all topics that the dead-letter `template` can give."""
-    return re.escape(template).replace(re.escape("{topic}"), "[A-Za-z0-9._-]+")
+    return re.escape(template).replace(re.escape("{topic}"), f"{_IN_TOPIC}+")
 
 
 def _dead_letter_topic(value: str) -> str:
@@ -96,19 +100,23 @@ def _certificates(path: Path) -> Path:
     return path
 
 
-Broker = Annotated[str, AfterValidator(_broker)]
+Broker = Annotated[str, AfterValidator(_broker), described(_BROKER.pattern)]
 """Where a broker is: `host:port`; an address of IPv6 in brackets."""
 
-Selector = Annotated[str, AfterValidator(_selector)]
+Selector = Annotated[str, AfterValidator(_selector), described(rf"\^.*|{_TOPIC.pattern}")]
 """A topic's name, or a pattern that begins with ^."""
 
-DeadLetterTopic = Annotated[str, AfterValidator(_dead_letter_topic)]
+DeadLetterTopic = Annotated[
+    str,
+    AfterValidator(_dead_letter_topic),
+    described(rf"{_IN_TOPIC}+(?:\{{topic\}})?{_IN_TOPIC}*|\{{topic\}}{_IN_TOPIC}+"),
+]
 """A topic's name, in which `{topic}` may stand for the record's own topic."""
 
-IndexTemplate = Annotated[str, AfterValidator(_index)]
+IndexTemplate = Annotated[str, AfterValidator(_index), described(rf"(?![-_+.])(?:{_IN_INDEX}|\{{signal\}})+")]
 """An index's name, in which `{signal}` may stand for the record's signal."""
 
-Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Endpoint = Annotated[str, AfterValidator(_endpoint), described(r"https?://[^@?#\s]+")]
 """A URL with scheme, host and port, without credentials."""
 
 CertificateFile = Annotated[FilePath, AfterValidator(_certificates)]

@@ -1,9 +1,9 @@
 """Durations and sizes as people write them: `200ms`, `1.5s`, `4MiB`."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
@@ -11,6 +11,11 @@ _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _SHORTEST, _LONGEST = 0.001, 576 * 3600.0  # seconds; Kafka is told of milliseconds in 32 bits, 24 days and more
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _QUANTITY = re.compile(rf"{_NUMBER}([A-Za-z]+)")
+
+
+def described(pattern: str) -> Any:  # noqa: ANN401 - as pydantic has it
+    """Return what lets the JSON Schema of a field refuse all text but that of a pattern; the program has its own words."""
+    return Field(json_schema_extra={"pattern": f"^(?:{pattern})$"})
 
 
 def seconds(value: object) -> float:
@@ -52,18 +57,26 @@ def bytes_count(value: object) -> int:
     return int(count)
 
 
-_DURATION_SCHEMA = {"type": "string", "pattern": rf"^{_NUMBER}({'|'.join(_SECONDS)})$"}
+_NONE = r"0+(\.0+)?[A-Za-z]+$"
+_GRACE_SCHEMA = {"type": "string", "pattern": rf"^{_NUMBER}({'|'.join(_SECONDS)})$"}
+_DURATION_SCHEMA = {"type": "string", "pattern": rf"^(?!{_NONE}){_NUMBER}({'|'.join(_SECONDS)})$"}
 _SIZE_SCHEMA = {
     "anyOf": [
         {"type": "integer", "minimum": 1},
-        {"type": "string", "pattern": rf"^{_NUMBER}({'|'.join(_BYTES)})$"},
+        {"type": "string", "pattern": rf"^(?!{_NONE}){_NUMBER}({'|'.join(_BYTES)})$"},
     ]
 }
 
-Duration = Annotated[float, BeforeValidator(seconds), AfterValidator(_in_range), WithJsonSchema(_DURATION_SCHEMA)]
+_AS_WRITTEN = PlainSerializer(lambda value: f"{value:g}s", return_type=str, when_used="json")  # also in the schema
+
+Duration = Annotated[
+    float, BeforeValidator(seconds), AfterValidator(_in_range), _AS_WRITTEN, WithJsonSchema(_DURATION_SCHEMA)
+]
 """Seconds, more than none."""
 
-Grace = Annotated[float, BeforeValidator(seconds), AfterValidator(_none_or_in_range), WithJsonSchema(_DURATION_SCHEMA)]
+Grace = Annotated[
+    float, BeforeValidator(seconds), AfterValidator(_none_or_in_range), _AS_WRITTEN, WithJsonSchema(_GRACE_SCHEMA)
+]
 """Seconds, possibly none."""
 
 Size = Annotated[int, BeforeValidator(bytes_count), Field(ge=1), WithJsonSchema(_SIZE_SCHEMA)]
