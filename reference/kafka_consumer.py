@@ -94,7 +94,7 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         while not (batches or timer.expired or self._woken):
             batches = self._poll_once(timer, sys.maxsize)
         self._woken = False
-        self._turns.took(batches)
+        self._turns.took(batches, self._subscription.assignment)
         return batches
 
     def wake(self) -> None:
