@@ -14,7 +14,7 @@ _QUANTITY = re.compile(rf"{_NUMBER}([A-Za-z]+)")
 
 
 def described(pattern: str) -> Any:  # noqa: ANN401 - as pydantic has it
-    """Return what lets the JSON Schema of a field refuse all text but that of a pattern; the program has its own words."""
+    """Return what lets the schema of a field refuse all text but that of a pattern; the program has its own words."""
     return Field(json_schema_extra={"pattern": f"^(?:{pattern})$"})
 
 

@@ -96,7 +96,7 @@ def test_durations_are_seconds_and_sizes_bytes(tmp_path: Path) -> None:
         ("request: {timeout: 0s}", f"request.timeout: '0s' {NOT_IN_RANGE}"),
         ("kafka: {metadata_max_age: 0.0001ms}", f"kafka.metadata_max_age: '0.0001ms' {NOT_IN_RANGE}"),
         ("kafka: {max_poll_interval: 577h}", f"kafka.max_poll_interval: '577h' {NOT_IN_RANGE}"),
-        ("kafka: {revoke_grace: 0.5ms}", f"kafka.revoke_grace: '0.5ms' is neither 0s nor between 1ms and 576h"),
+        ("kafka: {revoke_grace: 0.5ms}", "kafka.revoke_grace: '0.5ms' is neither 0s nor between 1ms and 576h"),
         (
             "memory: {budget: 0.5B}",
             f"memory.budget: '0.5B' {NOT_A_SIZE}",
