@@ -74,7 +74,7 @@ def _run(path: str, config: Config) -> int:
 
     program = Program(config, runtime, connect, clusters, DeadLetters(config))
     if config.telemetry is not None:
-        Telemetry(config.telemetry, config.kafka.revoke_grace, program.state).start(runtime)
+        Telemetry(config.telemetry, program.state).start(runtime)
     program.start()
     log.info("started", mode=config.kafka.partition_processing.mode, tenants=len(config.tenants))
     tenants = config

@@ -35,6 +35,7 @@ class State(NamedTuple):
         documents: How many documents came to what, by tenant and outcome, each time that they were sent.
         dead_letters: How many records, or parts of records, became dead letters, by tenant.
         undelivered_letters: How many are yet to be written.
+        revoke_grace: How long the poll loop may wait for revoked partitions, in seconds.
     """
 
     receiver: ReceiverState
@@ -43,6 +44,7 @@ class State(NamedTuple):
     documents: Mapping[tuple[str, str], int]
     dead_letters: Mapping[str, int]
     undelivered_letters: int
+    revoke_grace: float
 
 
 class Program:
@@ -109,6 +111,7 @@ class Program:
             self._line.state(self._config.tenants),
             *self._afterwards.counts(),
             *self._letters.counts(),
+            self._config.kafka.revoke_grace,
         )
 
     def _worker_for(self, partition: Partition, index_for: Callable[[str], str]) -> PartitionWorker:

@@ -6,6 +6,7 @@ Nothing is counted here: each request reads the state of the program's parts, ea
 from __future__ import annotations
 
 import socket
+import sys
 from http import HTTPStatus
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, NamedTuple
@@ -152,7 +153,7 @@ METRICS = (
     _of_process(
         "isolane_ready",
         "1 while the process can receive: it belongs to its group, and the broker answers.",
-        lambda state: state.receiver.trouble is None,
+        lambda state: not unready(state),
     ),
 )
 """All metrics of its own; beside them are those of the process, by their usual names (`process_...`)."""
@@ -172,32 +173,36 @@ class ProgramCollector(Collector):
             yield metric.family(state)
 
 
-def ailments(state: State, revoke_grace: float) -> list[str]:
+def ailments(state: State) -> list[str]:
     """Return what does not advance in the process, so that only a restart would help; nothing if all is well."""
     found = []
-    if state.receiver.polled > revoke_grace + _POLL_STUCK_AFTER:
+    if state.receiver.polled > state.revoke_grace + _POLL_STUCK_AFTER:
         found.append(f"the poll loop has not advanced for {state.receiver.polled:.0f}s")
     if state.line.overrun > _SENDER_STUCK_AFTER:
         found.append(f"an attempt has outlasted its deadline by {state.line.overrun:.0f}s")
     return found
 
 
+def unready(state: State) -> list[str]:
+    """Return why the process cannot receive, or does not advance; nothing if it can."""
+    trouble = state.receiver.trouble
+    return [*ailments(state), *([trouble] if trouble else [])]
+
+
 class Telemetry:
     """The HTTP server. Whoever connects is served in a thread of its own, and dropped when silent for too long."""
 
-    def __init__(self, place: config.Telemetry, revoke_grace: float, state: Callable[[], State]) -> None:
+    def __init__(self, place: config.Telemetry, state: Callable[[], State]) -> None:
         """Bind the port; nothing is served yet.
 
         Args:
             place: Where to serve; port 0 is any that is free.
-            revoke_grace: How long the poll loop may wait for revoked partitions.
             state: Returns what is to be seen of the program; called from any thread.
 
         Raises:
             ConfigError: The port cannot be bound.
         """
         self._state = state
-        self._grace = revoke_grace
         registry = CollectorRegistry()
         registry.register(ProgramCollector(state))
         ProcessCollector(registry=registry)
@@ -224,27 +229,26 @@ class Telemetry:
         self._server.server_close()
 
     def _answer(self, environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
+        method = environ["REQUEST_METHOD"]
+        if method not in {"GET", "HEAD"}:
+            return _say(respond, HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD are allowed", ("allow", "GET, HEAD"))
+        content = self._content({**environ, "REQUEST_METHOD": "GET"}, respond)
+        return content if method == "GET" else []
+
+    def _content(self, environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if path == "/metrics":
-            yield from self._metrics(environ, respond)
-            return
+            return self._metrics(environ, respond)
         if path not in {"/healthz", "/readyz"}:
-            respond(_status(HTTPStatus.NOT_FOUND), _TEXT)
-            yield b"/metrics, /healthz and /readyz are here\n"
-            return
-        state = self._state()
-        found = ailments(state, self._grace)
-        if path == "/readyz" and state.receiver.trouble:
-            found.append(state.receiver.trouble)
-        respond(_status(HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK), _TEXT)
-        yield "".join(f"{line}\n" for line in found or ["ok"]).encode()
+            return _say(respond, HTTPStatus.NOT_FOUND, "/metrics, /healthz and /readyz are here")
+        found = (ailments if path == "/healthz" else unready)(self._state())
+        status = HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK
+        return _say(respond, status, "\n".join(found or ["ok"]))
 
 
-_TEXT = [("content-type", "text/plain; charset=utf-8")]
-
-
-def _status(status: HTTPStatus) -> str:
-    return f"{status.value} {status.phrase}"
+def _say(respond: StartResponse, status: HTTPStatus, text: str, *headers: tuple[str, str]) -> Iterable[bytes]:
+    respond(f"{status.value} {status.phrase}", [("content-type", "text/plain; charset=utf-8"), *headers])
+    return [f"{text}\n".encode()]
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -253,6 +257,12 @@ class _Server(ThreadingMixIn, WSGIServer):
     def __init__(self, address: tuple[str, int], handler: type[WSGIRequestHandler]) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - the base class's signature
+        """Say nothing of clients that went away, or were silent for too long; of anything else as one event."""
+        error = sys.exception()
+        if error is not None and not isinstance(error, OSError):
+            log.warning("telemetry failed", error=repr(error), client=client_address)
 
 
 class _Handler(WSGIRequestHandler):

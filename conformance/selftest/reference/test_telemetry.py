@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import socket
+import struct
+import threading
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -19,12 +22,13 @@ from isolane.reference.config import Telemetry as Place
 from isolane.reference.consumer import TopicPartition
 from isolane.reference.limiter import Dispatcher
 from isolane.reference.outcome import Outcome, Reply
-from isolane.reference.telemetry import METRICS, Metric, Telemetry, ailments
+from isolane.reference.telemetry import METRICS, Metric, Telemetry, _Server, ailments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from isolane.reference.otlp import Document
+    from isolane.reference.program import State
     from isolane.reference.runtime import Runtime
 
 OPERATING = Path(__file__).parents[3] / "docs" / "operating.md"
@@ -42,13 +46,13 @@ class Scraped:
 
     def __init__(self, bench: Bench, runtime: Runtime) -> None:
         """Serve it on any free port."""
-        self.server = Telemetry(Place(port=0), 1.0, bench.program.state)
+        self.server = Telemetry(Place(port=0), bench.program.state)
         self.server.start(runtime)
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str, method: str = "GET") -> Answer:
         """Ask for a path."""
         try:
-            with urlopen(f"http://127.0.0.1:{self.server.port}{path}") as answer:
+            with urlopen(Request(f"http://127.0.0.1:{self.server.port}{path}", method=method)) as answer:
                 return Answer(answer.status, answer.read().decode())
         except HTTPError as refusal:
             with refusal:
@@ -204,13 +208,30 @@ def test_readiness_follows_the_broker(bench_of: Callable[..., Bench], scraped: C
 
 def test_health_tells_what_does_not_advance(bench_of: Callable[..., Bench]) -> None:
     """/healthz: a poll loop that hangs beyond its grace, and an attempt beyond its deadline, are reasons to restart."""
-    well = bench_of().program.state()
-    assert ailments(well, revoke_grace=5.0) == []
+    well = bench_of().program.state()._replace(revoke_grace=5.0)
+    assert ailments(well) == []
     hung = well._replace(receiver=well.receiver._replace(polled=25.1))
-    assert ailments(hung, revoke_grace=5.0) == ["the poll loop has not advanced for 25s"]
-    assert ailments(hung, revoke_grace=10.0) == []
+    assert ailments(hung) == ["the poll loop has not advanced for 25s"]
+    assert ailments(hung._replace(revoke_grace=10.0)) == []
     stuck = well._replace(line=well.line._replace(overrun=11.0))
-    assert ailments(stuck, revoke_grace=5.0) == ["an attempt has outlasted its deadline by 11s"]
+    assert ailments(stuck) == ["an attempt has outlasted its deadline by 11s"]
+
+
+def test_who_is_stuck_is_not_ready(
+    bench_of: Callable[..., Bench], scraped: Callable[[Bench], Scraped], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OPS-1: the gauge says what /readyz says, also when the broker was well at the last look of a loop that hangs."""
+    bench = bench_of()
+    state = bench.program.state
+    eventually(lambda: state().receiver.trouble is None)
+    monkeypatch.setattr(bench.program, "state", lambda: _hung(state()))
+    server = scraped(bench)
+    assert server.get("/readyz") == Answer(503, "the poll loop has not advanced for 60s\n")
+    assert server.samples()["isolane_ready"] == {(): 0}
+
+
+def _hung(state: State) -> State:
+    return state._replace(receiver=state.receiver._replace(polled=60.0))
 
 
 def test_an_attempt_beyond_its_deadline_is_measured() -> None:
@@ -231,6 +252,33 @@ def test_other_paths_are_refused(bench_of: Callable[..., Bench], scraped: Callab
     answer = scraped(bench_of()).get("/")
     assert answer.status == 404
     assert "/metrics" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz"])
+def test_only_reading_is_allowed(
+    bench_of: Callable[..., Bench], scraped: Callable[[Bench], Scraped], path: str
+) -> None:
+    """HEAD is answered as GET is, without the content; what would change something is 405."""
+    server = scraped(bench_of())
+    eventually(lambda: server.get("/readyz").status == 200)
+    assert server.get(path, "HEAD") == Answer(200, "")
+    for method in ("POST", "PUT", "DELETE"):
+        assert server.get(path, method) == Answer(405, "GET and HEAD are allowed\n")
+
+
+def test_clients_that_go_away_are_not_worth_a_word(
+    bench_of: Callable[..., Bench], scraped: Callable[[Bench], Scraped], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Probes that connect and hang up, and connections left open, put no traceback among the lines of JSON."""
+    server = scraped(bench_of())
+    for said in (b"", b"GET /me"):
+        with socket.create_connection(("127.0.0.1", server.server.port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset at the end
+            client.sendall(said)
+    serving = _Server.process_request_thread.__name__
+    eventually(lambda: not any(serving in thread.name for thread in threading.enumerate()))
+    assert server.get("/healthz").status == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_the_process_itself_is_measured(bench_of: Callable[..., Bench], scraped: Callable[[Bench], Scraped]) -> None:
