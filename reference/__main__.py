@@ -46,6 +46,8 @@ def main() -> int:
         help="check the configuration, or also that the brokers let the process in, and end",
     )
     arguments = parser.parse_args()
+    # Who changes the file while it is read, or before all is wired, is heard then; it would end the process.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     if arguments.print_schema:
         sys.stdout.write(f"{json.dumps(Config.json_schema(), indent=2)}\n")
         return 0

@@ -21,7 +21,7 @@ from isolane.reference.config_source import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from wsgiref.types import StartResponse, WSGIEnvironment
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from isolane.reference import config
     from isolane.reference.limiter import TenantState
@@ -206,7 +206,7 @@ class Telemetry:
         registry = CollectorRegistry()
         registry.register(ProgramCollector(state))
         ProcessCollector(registry=registry)
-        self._metrics = make_wsgi_app(registry)
+        self._metrics: WSGIApplication = make_wsgi_app(registry)
         try:
             self._server = make_server(place.host, place.port, self._answer, _Server, _Handler)
         except OSError as error:

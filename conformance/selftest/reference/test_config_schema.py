@@ -1,4 +1,4 @@
-"""The JSON Schema of the configuration: it accepts what the program accepts, and refuses what a field can have wrong."""
+"""The JSON Schema of the configuration: it accepts what the program accepts, and refuses what one field says wrong."""
 
 from __future__ import annotations
 

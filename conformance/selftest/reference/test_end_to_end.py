@@ -275,6 +275,28 @@ def test_tenants_change_while_the_process_runs(bench: Bench) -> None:
     assert "cmlnaHQ6a2V5" not in output
 
 
+def test_a_reload_during_the_start_waits_for_it(tmp_path: Path) -> None:
+    """OPS-4: SIGHUP while the process starts does not end it: what was written meanwhile is read when all is wired.
+
+    The file is a pipe, so that the signal comes while the process reads it.
+    """
+    (port,) = free_ports(1)
+    tenants: dict[str, Any] = {"a": {"topics": ["^a$"], "elasticsearch": {"endpoints": ["http://127.0.0.1:1"]}}}
+    config = {"kafka": {"brokers": [f"127.0.0.1:{port}"], "topics": ["^a$"]}, "tenants": tenants}
+    path = tmp_path / "config.yaml"
+    os.mkfifo(path)
+    argv = [sys.executable, "-m", "isolane.reference", "--config", str(path)]
+    with Process.start(argv, log=tmp_path / "reference.log", name="reference") as process:
+        with path.open("w") as pipe:  # when the process has opened it, too
+            os.kill(process.pid, signal.SIGHUP)
+            pipe.write(yaml.safe_dump(config))
+        eventually(lambda: "started" in events(process), timeout=60)
+        tenants["a"]["elasticsearch"]["endpoints"] = ["http://127.0.0.1:2"]
+        path.write_text(yaml.safe_dump(config))
+        eventually(lambda: "configuration changed" in events(process), timeout=60)
+        assert process.stop(20) == 0
+
+
 @pytest.mark.services
 def test_a_killed_process_loses_nothing(bench: Bench) -> None:
     """DEL-1: after SIGKILL in the middle of deliveries the next process delivers whatever is missing."""
