@@ -13,6 +13,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+if __name__ == "__main__":
+    # A change of the file while all this is read and wired is taken then; it would end the process.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+
 from isolane.reference import log
 from isolane.reference.config import Config, ConfigError
 from isolane.reference.config_rules import check_change
@@ -46,8 +50,6 @@ def main() -> int:
         help="check the configuration, or also that the brokers let the process in, and end",
     )
     arguments = parser.parse_args()
-    # Who changes the file while it is read, or before all is wired, is heard then; it would end the process.
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
     if arguments.print_schema:
         sys.stdout.write(f"{json.dumps(Config.json_schema(), indent=2)}\n")
         return 0
