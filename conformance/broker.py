@@ -19,7 +19,7 @@ from kafka.protocol.consumer import OffsetSpec
 
 from isolane.conformance.errors import HarnessError
 from isolane.conformance.history_values import AT_REST
-from isolane.conformance.kafka_clients import RECONNECTING
+from isolane.conformance.kafka_clients import CONNECTING
 
 TopicPartition = tuple[str, int]
 """A topic's name and a partition's number."""
@@ -63,7 +63,7 @@ class Broker:
         """
         self.bootstrap = bootstrap
         try:
-            self._admin = KafkaAdminClient(bootstrap_servers=bootstrap, client_id="isolane-suite", **RECONNECTING)
+            self._admin = KafkaAdminClient(bootstrap_servers=bootstrap, client_id="isolane-suite", **CONNECTING)
         except KafkaError as error:
             raise HarnessError(f"no Kafka broker answers at {bootstrap}: {error}") from error
 

@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 
 from isolane.conformance.broker import OFFSETS, Broker, UnreadableError
 from isolane.conformance.history_files import HistoryWriter, Line
-from isolane.conformance.kafka_clients import RECONNECTING
+from isolane.conformance.kafka_clients import CONNECTING
 
 _METADATA_KEYS = frozenset({2, 3})
 """Versions of keys that are about a group as a whole: of the classic protocol, and of the newer one."""
@@ -71,7 +71,7 @@ class Generations:
         self._consumer = KafkaConsumer(
             bootstrap_servers=bootstrap,
             client_id="isolane-groups",
-            **RECONNECTING,
+            **CONNECTING,
             exclude_internal_topics=False,
             allow_auto_create_topics=False,
             fetch_max_wait_ms=20,

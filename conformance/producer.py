@@ -14,7 +14,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from isolane.conformance.errors import HarnessError
-from isolane.conformance.kafka_clients import RECONNECTING
+from isolane.conformance.kafka_clients import CONNECTING
 
 Codec = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 """How batches of records are compressed: all that Kafka knows."""
@@ -45,7 +45,7 @@ class Producer:
         self._producer = KafkaProducer(
             bootstrap_servers=bootstrap,
             client_id="isolane-load",
-            **RECONNECTING,
+            **CONNECTING,
             acks="all",
             compression_type=None if codec == "none" else codec,
             transactional_id=transactional_id,

@@ -12,7 +12,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import KafkaError
 
 from isolane.conformance.broker import UnreadableError
-from isolane.conformance.kafka_clients import RECONNECTING
+from isolane.conformance.kafka_clients import CONNECTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Reader:
         self._consumer = KafkaConsumer(
             bootstrap_servers=bootstrap,
             client_id="isolane-reader",
-            **RECONNECTING,
+            **CONNECTING,
             auto_offset_reset="earliest",
             isolation_level="read_committed",
             allow_auto_create_topics=False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.errors import SaslAuthenticationFailedError, UnsupportedSaslMechanismError
 from kafka.net.compat import KafkaNetClient
+from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
@@ -23,14 +24,20 @@ REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
 
 def connection(kafka: Kafka) -> dict[str, object]:
     """Return the settings of a client by which it reaches the brokers, also soon after an outage, and authenticates."""
-    settings: dict[str, object] = {"bootstrap_servers": list(kafka.brokers), "reconnect_backoff_max_ms": 1000}
+    settings: dict[str, object] = {
+        "bootstrap_servers": list(kafka.brokers),
+        "reconnect_backoff_max_ms": 1000,
+        "proxy_url": "direct://",
+    }
     sasl = kafka.auth.sasl
     if sasl is not None:
         settings["sasl_mechanism"] = sasl.mechanism
         settings["sasl_plain_username"] = sasl.username
         settings["sasl_plain_password"] = sasl.password.get_secret_value()
     if kafka.tls is not None:
-        settings["ssl_context"] = ssl.create_default_context(cafile=kafka.tls.ca_file)
+        context = ssl.create_default_context(cafile=kafka.tls.ca_file)
+        context.sslsocket_class = _TlsSocket
+        settings["ssl_context"] = context
     transport = "PLAINTEXT" if kafka.tls is None else "SSL"
     settings["security_protocol"] = transport if sasl is None else f"SASL_{transport}"
     return settings
@@ -40,6 +47,38 @@ def refusal(kafka: Kafka, error: BaseException) -> str:
     """Return who was refused, how it had authenticated itself, and why; never the password (OPS-3)."""
     sasl = kafka.auth.sasl
     return f"authentication as {sasl.username!r} by {sasl.mechanism} failed: {error}" if sasl else str(error)
+
+
+class _Direct(KafkaNetSocket):  # type: ignore[misc]  # kafka-python has no types
+    """Connects without a proxy, and closes the socket of an attempt that fails.
+
+    The client leaves it to the garbage collector: in an outage descriptors would add up. It chooses among such classes
+    by the scheme of `proxy_url`.
+    """
+
+    SCHEMES = ("direct",)
+
+    async def sock_connect(self, net: Any, sock: Any, *address: Any, **limits: Any) -> Any:  # noqa: ANN401 - as above
+        """Connect, or close the socket and raise why."""
+        try:
+            return await super().sock_connect(net, sock, *address, **limits)
+        except BaseException:
+            sock.close()
+            raise
+
+
+class _TlsSocket(ssl.SSLSocket):
+    """Closes itself when the other side is not who it should be, which is the client's business likewise."""
+
+    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is inherited
+        """Go on with the handshake, or close the socket and raise why."""
+        try:
+            super().do_handshake(block)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except BaseException:
+            self.close()
+            raise
 
 
 class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-python has no types

@@ -11,9 +11,10 @@ import pytest
 
 @pytest.fixture
 def refused_connections(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Collects the sockets of connections that failed, which kafka-python leaves to the garbage collector.
+    """Lets a test in which connections to Kafka fail be the one that fails when a client leaves a socket open.
 
-    They hang on the exceptions that it logs, so that these must not be kept either.
+    kafka-python would leave them to the garbage collector, and pytest takes what is collected between two tests for the
+    next one's, whatever either of them ignores. They hang on exceptions, so that no log may keep these.
     """
     caplog.set_level(logging.CRITICAL, "kafka")
     yield

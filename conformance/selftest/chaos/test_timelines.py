@@ -9,10 +9,9 @@ import pytest
 from isolane.chaos.timeline import Caught, find, packaged
 from isolane.conformance import cli
 from isolane.conformance.report import yaml_report
-from isolane.conformance.selftest.reference.kafka_bench import refusing
 from isolane.conformance.verdict import ExitCode, Verdict
 
-pytestmark = [refusing, pytest.mark.usefixtures("refused_connections")]
+pytestmark = pytest.mark.usefixtures("refused_connections")
 
 CAUGHT = [(name, each) for name in packaged() for each in find(name).caught]
 

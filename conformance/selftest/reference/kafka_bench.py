@@ -8,7 +8,6 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
 from isolane.conformance.selftest.reference.fakes import eventually
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
     from isolane.fixtures.services import Kafka
     from isolane.reference.consumer import Consumer, Owner
     from isolane.reference.runtime import Runtime
-
-
-refusing = pytest.mark.filterwarnings("ignore:unclosed <(socket|ssl.SSLSocket):ResourceWarning")
-"""For tests in which connections fail; beside the fixture `refused_connections`."""
 
 
 class Topics:

@@ -21,7 +21,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import UserScramCredentialUpsertion
 
 from isolane.conformance.selftest.reference.fakes import config
-from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, closing, refusing, values
+from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, closing, values
 from isolane.conformance.selftest.reference.test_end_to_end import ran
 from isolane.fixtures.services.kafka import Kafka, NativeKafka
 from isolane.fixtures.services.kafka_settings import Access
@@ -99,7 +99,6 @@ def test_a_member_that_knows_the_password_receives(
         assert reader.end_offsets([dead]) == {dead: 1}
 
 
-@refusing
 @pytest.mark.usefixtures("refused_connections")
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
@@ -145,7 +144,6 @@ def configured(folder: Path, kafka: dict[str, Any]) -> str:
     return str(path)
 
 
-@refusing
 @pytest.mark.usefixtures("refused_connections")
 def test_a_broker_that_nobody_vouches_for_is_told_nothing(guarded: Guarded, runtime: Runtime) -> None:
     """With another authority, or none but the system's, no password is sent."""

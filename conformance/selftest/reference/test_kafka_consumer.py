@@ -11,7 +11,7 @@ import pytest
 from kafka.consumer import group as client
 
 from isolane.conformance.selftest.reference.fakes import eventually
-from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, refusing, values
+from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, values
 from isolane.fixtures.services import Kafka
 from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
 from isolane.reference.kafka_consumer import KafkaGroupConsumer
@@ -293,7 +293,6 @@ def test_an_expelled_member_is_told_that_it_lost_everything(topics: Topics, join
     assert topics.committed() == {}
 
 
-@refusing
 @pytest.mark.usefixtures("refused_connections")
 def test_a_broker_may_be_away(topics: Topics, join: Callable[..., Member]) -> None:
     """LIF-4: while the broker is down nothing is raised, and when it is back the member goes on by itself."""
@@ -322,7 +321,6 @@ def _commits(member: Member, place: TopicPartition, offset: int) -> bool:
     return done == [None]
 
 
-@refusing
 @pytest.mark.usefixtures("refused_connections")
 def test_a_broker_may_be_away_at_the_start(topics: Topics, join: Callable[..., Member]) -> None:
     """LIF-4: where no broker answers that is told within seconds, and nothing is left behind; later one can join."""

@@ -1,0 +1,74 @@
+"""What all of kafka-python's clients are made with: a connection that fails leaves nothing behind."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from kafka.errors import KafkaConnectionError
+from kafka.net.selector import NetworkSelector
+
+from isolane.conformance.selftest.reference.fakes import config
+from isolane.fixtures.processes import free_ports
+from isolane.reference.kafka_client import _Connections, connection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLAIN: dict[str, Any] = {}
+TLS: dict[str, Any] = {"tls": {}}
+
+
+@pytest.fixture
+def refusing() -> int:
+    """A port on which nobody listens."""
+    return free_ports(1)[0]
+
+
+@pytest.fixture
+def strange() -> Iterator[int]:
+    """The port of a server that answers one connection with something that is not TLS."""
+
+    def answer() -> None:
+        stream, _ = server.accept()
+        with stream:
+            stream.sendall(b"who is there?\n")
+            stream.recv(4096)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join()
+
+
+@pytest.mark.parametrize("settings", [PLAIN, TLS], ids=["plain", "tls"])
+def test_a_refused_connection_leaves_no_socket(refusing: int, settings: dict[str, Any]) -> None:
+    """LIF-4: an outage may last long, and each attempt would leave a descriptor until somebody collects garbage."""
+    attempt(refusing, None, **settings)
+
+
+def test_a_connection_that_takes_too_long_leaves_no_socket(refusing: int) -> None:
+    """Likewise."""
+    attempt(refusing, 0.0)
+
+
+def test_a_server_that_speaks_no_tls_leaves_no_socket(strange: int) -> None:
+    """Likewise."""
+    attempt(strange, None, **TLS)
+
+
+def attempt(port: int, until: float | None, **settings: Any) -> None:  # noqa: ANN401 - parts of a configuration
+    """Fail to connect, and hold on to why: that must not keep a socket open."""
+    kafka = config(kafka={"brokers": [f"127.0.0.1:{port}"], **settings}).kafka
+    with closing(NetworkSelector()) as net:
+        manager = _Connections(net, **connection(kafka))
+        (node,) = manager.cluster.bootstrap_brokers()
+        before = psutil.Process().num_fds()
+        with pytest.raises(KafkaConnectionError) as failure:
+            net.run(manager._build_transport, node, until)
+        assert psutil.Process().num_fds() == before, failure
