@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
-from isolane.reference.kafka_client import closing_when_it_fails, connection
+from isolane.reference.kafka_client import closing_when_it_fails, connection, unavailable
 
 if TYPE_CHECKING:
     from isolane.reference.config import Config
@@ -58,7 +58,7 @@ class DeadLetters:
             written.get(timeout=_PATIENCE / 1000 + 1)  # longer than the delivery takes to fail by itself
         except KafkaError as error:
             self._topics.discard(target)
-            raise DeadLetterUnavailable(f"{target}: {error}") from error
+            raise DeadLetterUnavailable(f"{target}: {unavailable(error)}") from error
 
     def close(self) -> None:
         """Close the connections; blocks for a second at most."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
 """What brokers answer to whom they do not let in."""
+
+_OF_ANOTHER_PROTOCOL = ("socket disconnected", "Invalid frame length", "UNEXPECTED_EOF", "IllegalSaslState")
 
 
 def connection(kafka: Kafka) -> dict[str, object]:
@@ -47,6 +50,13 @@ def refusal(kafka: Kafka, error: BaseException) -> str:
     """Return who was refused, how it had authenticated itself, and why; never the password (OPS-3)."""
     sasl = kafka.auth.sasl
     return f"authentication as {sasl.username!r} by {sasl.mechanism} failed: {error}" if sasl else str(error)
+
+
+def unavailable(error: BaseException) -> str:
+    """Return why no broker can be reached: what `closing_when_it_fails` let through, with what was wrong with one."""
+    told = "; ".join([str(error), *getattr(error, "__notes__", [])])
+    wrong_door = any(sign in told for sign in _OF_ANOTHER_PROTOCOL)
+    return f"{told}: TLS or authentication is not what the broker expects there" if wrong_door else told
 
 
 class _Direct(KafkaNetSocket):  # type: ignore[misc]  # kafka-python has no types
@@ -86,7 +96,15 @@ class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-pytho
 
     By themselves they would throw away what comes together with the end of a connection, which is how a broker refuses
     a password, and try again until the broker counts as away.
+
+    Attributes:
+        failures: Where the last connection failed, and why, if one did.
     """
+
+    def __init__(self, net: NetworkSelector, **settings: object) -> None:
+        """See the base class."""
+        super().__init__(net, **settings)
+        self.failures: deque[str] = deque(maxlen=1)
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401 - as above
         transport = await super()._build_transport(node, timeout_at=timeout_at)
@@ -94,6 +112,7 @@ class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-pytho
         return transport
 
     async def _connect(self, node: Any, conn: Any, **options: object) -> None:  # noqa: ANN401 - as above
+        conn.close_future.add_errback(lambda why: self.failures.append(f"{node.host}:{node.port}: {why}"))
         await super()._connect(node, conn, **options)
         failure = conn.init_future.exception
         if isinstance(failure, REFUSED) and not self.bootstrapped:
@@ -110,18 +129,22 @@ def _last_words_first(receive: Callable[[], tuple[bytes, Exception | None]]) -> 
 def closing_when_it_fails() -> Iterator[Callable[..., Any]]:
     """Yield a maker of kafka-python's inner clients, and close what it made when an exception leaves the block.
 
-    The outer clients do not clean up when they find no broker: their sockets and I/O threads would add up.
+    The outer clients do not clean up when they find no broker: their sockets and I/O threads would add up. Nor do they
+    tell what was wrong with a broker: the exception gets a note of it.
     """
-    made: list[Any] = []
+    made: list[tuple[Any, _Connections]] = []
 
     def make(**settings: object) -> Any:  # noqa: ANN401 - kafka-python has no types
         net = NetworkSelector(**settings)
-        made.append(KafkaNetClient(net=net, manager=_Connections(net, **settings), **settings))
-        return made[-1]
+        connections = _Connections(net, **settings)
+        made.append((KafkaNetClient(net=net, manager=connections, **settings), connections))
+        return made[-1][0]
 
     try:
         yield make
-    except BaseException:
-        for client in made:
+    except BaseException as error:
+        for client, connections in made:
+            for failure in connections.failures:
+                error.add_note(failure)
             client.close()
         raise

@@ -18,7 +18,7 @@ from kafka.util import Timer
 
 from isolane.reference import log
 from isolane.reference.consumer import ConsumerFailed, KafkaUnavailable, TopicPartition
-from isolane.reference.kafka_client import REFUSED, closing_when_it_fails, connection, refusal
+from isolane.reference.kafka_client import REFUSED, closing_when_it_fails, connection, refusal, unavailable
 from isolane.reference.kafka_turns import FetchTurns
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def _connected(kafka: Kafka) -> Iterator[_Member]:
     except _FATAL as error:
         raise ConsumerFailed(str(error)) from error
     except errors.KafkaError as error:
-        raise KafkaUnavailable(str(error)) from error
+        raise KafkaUnavailable(unavailable(error)) from error
 
 
 def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:

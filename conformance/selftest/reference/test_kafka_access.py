@@ -64,7 +64,7 @@ class Guarded:
     def settings(self, mechanism: str, protocol: str, password: str = PASSWORD) -> dict[str, Any]:
         """Return the part of the configuration that lets the reference in."""
         sasl = {"mechanism": mechanism, "username": "isolane", "password": password}
-        tls = {"tls": {"ca_file": self.ca_file}} if protocol == "SASL_SSL" else {}
+        tls = {"tls": {"ca_file": str(self.ca_file)}} if protocol == "SASL_SSL" else {}
         return {"brokers": [self.kafka.secured[protocol].address], "auth": {"sasl": sasl}, **tls}
 
 
@@ -149,5 +149,32 @@ def test_a_broker_that_nobody_vouches_for_is_told_nothing(guarded: Guarded, runt
     """With another authority, or none but the system's, no password is sent."""
     settings = guarded.settings("PLAIN", "SASL_SSL")
     settings["tls"] = {}
-    with pytest.raises(KafkaUnavailable):
+    with pytest.raises(KafkaUnavailable, match="certificate verify failed"):
         Member(Topics(guarded.kafka).connect(runtime, **settings))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        ({"tls": {}}, "certificate verify failed: unable to get local issuer certificate"),
+        ({"brokers": "localhost"}, "certificate verify failed: Hostname mismatch"),
+        ({"brokers": ["127.0.0.1:1"]}, "127.0.0.1:1: KafkaConnectionError: 111 ECONNREFUSED"),
+        ({"brokers": "without TLS"}, "TLS or authentication is not what the broker expects there"),
+        ({"tls": None}, "TLS or authentication is not what the broker expects there"),
+        ({"auth": {}}, "TLS or authentication is not what the broker expects there"),
+    ],
+)
+def test_a_check_says_why_no_broker_answers(
+    guarded: Guarded, tmp_path: Path, wrong: dict[str, Any], cause: str
+) -> None:
+    """`--check brokers`: what went wrong with the last connection is told, not only that there was none."""
+    settings = guarded.settings("PLAIN", "SASL_SSL")
+    if wrong.get("brokers") == "localhost":
+        wrong = {"brokers": [settings["brokers"][0].replace("127.0.0.1", "localhost")]}
+    if wrong.get("brokers") == "without TLS":
+        wrong = guarded.settings("PLAIN", "SASL_PLAINTEXT")
+    path = configured(tmp_path, {**settings, **wrong})
+    ended, _, told = ran("--config", path, "--check", "brokers")
+    assert ended == 1
+    assert cause in told
+    assert PASSWORD not in told
