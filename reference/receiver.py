@@ -327,7 +327,8 @@ class Receiver:
             news = all(place.topic != other.topic for other in self._unowned)
             self._unowned[place] = None
         if news:
-            log.warning("nobody owns the topic: its records wait", topic=place.topic)
+            claimants = self._config.claimants(place.topic)
+            log.warning("nobody owns the topic: its records wait", topic=place.topic, claimed_by=claimants)
 
 
 def _names(places: Collection[TopicPartition]) -> list[str]:

@@ -162,7 +162,23 @@ def test_a_topic_that_nobody_owns_waits_and_delays_nobody(bench: Bench, caplog: 
     eventually(lambda: consumer.paused == {nobodys})
     assert nobodys not in bench.kafka.committed
     assert [record.__dict__["fields"] for record in caplog.records if "nobody" in record.message] == [
-        {"topic": nobodys.topic}
+        {"topic": nobodys.topic, "claimed_by": ()}
+    ]
+
+
+def test_a_topic_that_two_tenants_claim_is_named_with_them(
+    bench_of: Callable[..., Bench], caplog: pytest.LogCaptureFixture
+) -> None:
+    """TEN-2: patterns that overlap cannot be compared in the file; who claims a topic is told when it is there."""
+    claimed = TopicPartition("managed_otlp.logs.ab", 0)
+    bench = bench_of()
+    overlapping = bench.config.tenants["a"].model_copy(update={"topics": (r"^managed_otlp\.logs\.ab",)})
+    both = bench.config.tenants["b"].model_copy(update={"topics": (r"^managed_otlp\.logs\.(b|ab)$",)})
+    bench.program.change(bench.config.model_copy(update={"tenants": {"a": overlapping, "b": both}}), {})
+    bench.own(B, claimed)
+    eventually(lambda: bench.program.state().receiver.unowned == {claimed.topic: 1})
+    assert [record.__dict__["fields"] for record in caplog.records if "nobody" in record.message] == [
+        {"topic": claimed.topic, "claimed_by": ("a", "b")}
     ]
 
 
