@@ -89,7 +89,7 @@ class Request:
         scope = self.scope or tuple(CATALOGUE.requirements)
         found = judging(scope, (self.depth.name,))
         named = (each for each in found if not self.names or each.name in self.names)
-        return tuple(each for each in named if each.judged(self.descriptor))
+        return tuple(each for each in named if not set(scope).isdisjoint(each.judged(self.descriptor)))
 
 
 def built(request: Request, tell: Callable[[str], None]) -> Request:

@@ -54,6 +54,7 @@ class Reading:
     """One scrape of one member, read: when it began and ended, and each metric's values by what its labels tell apart.
 
     Of metrics of tenants the key is the tenant's name; of those of partitions it is the topic's, and the partition.
+    `summed` are the metrics of tenants of which a value is the sum of several samples, which need not be of one moment.
     """
 
     began: float
@@ -61,6 +62,7 @@ class Reading:
     member: str
     tenants: Mapping[str, Mapping[str, float]]
     partitions: Mapping[str, Mapping[tuple[str, int], float]]
+    summed: frozenset[str]
 
 
 OF_TENANTS = ("cap", "slots", "waiters", "attempts", "delivered")
@@ -78,12 +80,15 @@ def reading_of(scrape: Scrape, meta: MetricsMeta) -> Reading:
     tenant, topic, partition = (meta.labels.get(name, name) for name in ("tenant", "topic", "partition"))
     tenants: dict[str, dict[str, float]] = {}
     partitions: dict[str, dict[tuple[str, int], float]] = {}
+    summed: set[str] = set()
     for name, pattern in meta.map.items():
         meant = _meant(samples, pattern)
         if name in OF_TENANTS:
             values = tenants.setdefault(name, {})
             for sample in meant:
                 key = sample.labels.get(tenant, "")
+                if key in values:
+                    summed.add(name)
                 values[key] = values.get(key, 0.0) + sample.value
         elif name in OF_PARTITIONS:
             places = partitions.setdefault(name, {})
@@ -92,7 +97,7 @@ def reading_of(scrape: Scrape, meta: MetricsMeta) -> Reading:
                 if number.isdigit():
                     place = sample.labels.get(topic, ""), int(number)
                     places[place] = places.get(place, 0.0) + sample.value
-    return Reading(scrape.began, scrape.at, scrape.member, tenants, partitions)
+    return Reading(scrape.began, scrape.at, scrape.member, tenants, partitions, frozenset(summed))
 
 
 def _meant(samples: Sequence[Sample], pattern: str) -> list[Sample]:

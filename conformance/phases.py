@@ -15,6 +15,7 @@ MEANINGS = {
     "heal:": "the trouble of this name is over, and what it held up is waited for",
     "fill:": "clusters have just stopped taking anything, and a backlog is sent to them",
     "drain": "the load has ended, and whatever was sent is waited for",
+    "rest": "everything was waited for, nothing is left to do, and metrics are read",
     "end": "the scenario is over, and its members are stopped",
     "unowned": "records come in a topic that belongs to no tenant",
     "broken": "records come that cannot be decoded, or have nothing to deliver, while a cluster is away",

@@ -139,9 +139,11 @@ def _nothing_to_run(asked: Request) -> str:
             here = f"--services elasticsearch={asked.clusters}"
             return f"{here}: nothing of what was asked for can be tried on such; --services elasticsearch={kind} can"
     other = next((name for name in DEPTHS if replace(asked, depth=depth(name)).scenarios), None)
-    elsewhere = ", ".join(each.name for each in judging(asked.scope))
-    if other is None and not elsewhere:
-        return f"no scenario judges {', '.join(asked.scope)} yet, so nothing was run"
+    declaring = [each.name for each in judging(asked.scope)]
+    elsewhere = ", ".join(declaring)
+    if other is None and (not asked.names or set(asked.names) & set(declaring)):
+        ids, where = ", ".join(asked.scope), asked.descriptor.file
+        return f"{ids}: nothing is judged: {where} does not say what it takes to try that"
     if other is None:
         what = f"{', '.join(asked.names)}: nothing of what was asked for ({', '.join(asked.scope)}) is judged in it"
         return f"--scenario: {what}; allowed: {elsewhere}"

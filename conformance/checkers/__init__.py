@@ -58,6 +58,7 @@ from isolane.conformance.checkers import (
     stopping,
     tenancy,
     tenant_changes,
+    told_slots,
     unowned,
 )
 from isolane.conformance.history import History
@@ -79,6 +80,7 @@ CHECKERS: tuple[Callable[[History], list[Finding]], ...] = (
     probes.check,
     overtaking.check,
     concurrency.check,
+    told_slots.check,
     in_flight.check,
     oversized.check,
     plateau.check,

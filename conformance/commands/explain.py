@@ -51,7 +51,7 @@ def _page(found: Requirement, scenarios: list[str]) -> RenderableType:
         *_section("Why", [found.why]),
         *(_section("Reported of others", links) if (links := [_link(each) for each in found.reports]) else ()),
         *_section("How it is judged", [found.how]),
-        *_section("Scenarios that judge it", scenarios or ["none yet: it is reported as not judged"]),
+        *_section("Scenarios that judge it", scenarios),
     ]
     return Group(*parts)
 

@@ -71,17 +71,14 @@ def _lines(requirement: Requirement) -> Iterator[str]:
         yield from _section("Reported of others", [f"* [{each}]({_link(each)})" for each in requirement.reports])
     yield from _section("How it is judged", [requirement.how])
     scenarios = [each for each in SCENARIOS if requirement.id in each.judges]
-    yield from _section(
-        "Where", [*map(_where, scenarios)] or ["No scenario judges it yet: it is reported as not judged."]
-    )
-    if example := EXAMPLES.get(requirement.id):
-        yield from _section("A history that passes", [*_about(example), "", "```text", *example.passes, "```"])
-        yield from _section("A history that fails", ["```text", *example.fails, "```"])
+    yield from _section("Where", [*map(_where, scenarios)])
+    example = EXAMPLES[requirement.id]
+    yield from _section("A history that passes", [*_about(example), "", "```text", *example.passes, "```"])
+    yield from _section("A history that fails", ["```text", *example.fails, "```"])
     bad = {name: known for name, known in KNOWN_BAD.items() if requirement.id in known.fails}
     if bad:
         yield from _section("Known bad", [f"* `{name}`: {known.sentence}" for name, known in bad.items()])
-    if scenarios:
-        yield from _section("See it for yourself", list(_commands(requirement, scenarios, next(iter(bad), None))))
+    yield from _section("See it for yourself", list(_commands(requirement, scenarios, next(iter(bad), None))))
     yield ""
 
 

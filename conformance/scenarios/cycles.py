@@ -10,6 +10,7 @@ from collections.abc import Collection
 from isolane.conformance import bounds
 from isolane.conformance.checkers.cycles import AFTER, BEFORE, CYCLES, FRESH
 from isolane.conformance.depth import Depth
+from isolane.conformance.scenarios import telling_slots
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.world import World
@@ -44,7 +45,7 @@ LIVES, VISITS = 0, 1
 """The members: the one that lives through the cycles, and the one that comes and goes."""
 
 
-JUDGES = ("REB-4", "REB-7", "REB-8", "DEL-1", "DEL-8", "OFF-1", "OFF-2", "OFF-5", "TEN-2")
+JUDGES = ("LIM-8", "REB-4", "REB-7", "REB-8", "DEL-1", "DEL-8", "OFF-1", "OFF-2", "OFF-5", "TEN-2")
 
 
 def more_than_slots(descriptor: Descriptor) -> int:
@@ -57,7 +58,7 @@ def shape(descriptor: Descriptor) -> Shape:
     partitions = more_than_slots(descriptor)
     rate = 1.1 * partitions * IN_FLIGHT / LATENCY
     steady = (TenantShape(name, "healthy", STEADY_PARTITIONS, STEADY_RATE) for name in STEADY)
-    return Shape((TenantShape(LOUD, "sick", partitions, rate, padding=PADDING), *steady))
+    return Shape((TenantShape(LOUD, "sick", partitions, rate, padding=PADDING), *steady), scraped=True)
 
 
 def adapt(descriptor: Descriptor) -> Descriptor:
@@ -72,7 +73,7 @@ def adapt(descriptor: Descriptor) -> Descriptor:
 
 def untried(descriptor: Descriptor) -> Collection[str]:
     """Who can only be alone need not live through this."""
-    return () if descriptor.group.max_members > 1 else JUDGES
+    return telling_slots.untold(descriptor) if descriptor.group.max_members > 1 else JUDGES
 
 
 def story(world: World, depth: Depth) -> None:
@@ -91,6 +92,7 @@ def story(world: World, depth: Depth) -> None:
     _measure(world, AFTER)
     world.behave(LOUD)
     world.drain(timeout=2 * world.patience)
+    telling_slots.rest(world)
 
 
 def _cycle(world: World, *, stays: bool) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from isolane.conformance import bounds
 from isolane.conformance.checkers.concurrency import REQUESTS
 from isolane.conformance.depth import Depth
+from isolane.conformance.scenarios import telling_slots
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.world import World
@@ -41,7 +42,7 @@ SLOW_FACTOR = 1.75
 
 BUSY = Script(latency=LATENCY)
 
-JUDGES = ("LIM-1", "LIM-2", "LIM-3", "LIM-4", "LIM-5", "LIM-6", "LIM-7", "DEL-1", "OFF-1", "TEN-2")
+JUDGES = ("LIM-1", "LIM-2", "LIM-3", "LIM-4", "LIM-5", "LIM-6", "LIM-7", "LIM-8", "DEL-1", "OFF-1", "TEN-2")
 
 
 def _ceiling(descriptor: Descriptor) -> int:
@@ -53,13 +54,14 @@ def shape(descriptor: Descriptor) -> Shape:
     ceiling = _ceiling(descriptor)
     rate = EACH * ceiling / LATENCY
     return Shape(
-        tuple(TenantShape(name, "sick", partitions=PARTITIONS * ceiling, rate=rate) for name in (STEPS, STEADY))
+        tuple(TenantShape(name, "sick", partitions=PARTITIONS * ceiling, rate=rate) for name in (STEPS, STEADY)),
+        scraped=True,
     )
 
 
 def untried(descriptor: Descriptor) -> Collection[str]:
     """Who claims no adaptive limiter need not live through this."""
-    return () if descriptor.features.get("adaptive_limiter") else JUDGES
+    return telling_slots.untold(descriptor) if descriptor.features.get("adaptive_limiter") else JUDGES
 
 
 def story(world: World, depth: Depth) -> None:
@@ -86,6 +88,7 @@ def story(world: World, depth: Depth) -> None:
     for tenant in (STEPS, STEADY):
         world.behave(tenant)
     world.drain(timeout=world.patience)
+    telling_slots.rest(world)
 
 
 def _refused(world: World, tenant: str, depth: Depth, script: Script) -> None:

@@ -12,7 +12,7 @@ from isolane.conformance.checkers.metrics import PHASE as METRICS
 from isolane.conformance.checkers.services_away import AWAY
 from isolane.conformance.checkers.tenant_changes import EFFECT
 from isolane.conformance.depth import Depth
-from isolane.conformance.scenarios import cycles
+from isolane.conformance.scenarios import cycles, telling_slots
 from isolane.conformance.scenarios.model import Scenario
 from isolane.conformance.shape import Shape, TenantShape
 from isolane.conformance.world import World
@@ -65,7 +65,7 @@ def untried(descriptor: Descriptor) -> Collection[str]:
         "OPS-3": bool(config.credentials),
         "OPS-4": config.tenant_change != "none",
     }
-    return [requirement for requirement, given in tried.items() if not given]
+    return [*telling_slots.untold(descriptor), *(requirement for requirement, given in tried.items() if not given)]
 
 
 def story(world: World, _depth: Depth) -> None:
@@ -92,6 +92,7 @@ def story(world: World, _depth: Depth) -> None:
     world.members.start(0)
     world.await_backlog_of(*HEALTHY, timeout=world.patience)
     world.drain(timeout=world.patience)
+    telling_slots.rest(world)
 
 
 def _start(world: World, later: tuple[str, ...]) -> None:
@@ -158,7 +159,7 @@ def _lose(world: World) -> None:
 SCENARIO = Scenario(
     name="operation",
     title="wrong configurations, services that are away, metrics, credentials, tenants that change, a clean restart",
-    judges=("LIF-2", "LIF-3", "LIF-4", "OPS-1", "OPS-2", "OPS-3", "OPS-4", "DEL-1", "OFF-1", "OFF-2", "TEN-2"),
+    judges=("LIM-8", "LIF-2", "LIF-3", "LIF-4", "OPS-1", "OPS-2", "OPS-3", "OPS-4", "DEL-1", "OFF-1", "OFF-2", "TEN-2"),
     shape=shape,
     story=story,
     depths=("standard", "soak"),

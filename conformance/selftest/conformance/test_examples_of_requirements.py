@@ -11,25 +11,16 @@ from isolane.conformance.checkers import judge
 from isolane.conformance.examples import EXAMPLES
 from isolane.conformance.report import requirement_page
 from isolane.conformance.requirements import CATALOGUE, requirement
-from isolane.conformance.scenarios.catalogue import SCENARIOS
 from isolane.conformance.selftest.conformance.telling import told
 from isolane.conformance.verdict import Finding, Verdict
 
 LONGEST = 15
 """Lines of an example: with more it is no example."""
 
-WITHOUT = {"LIM-8": "slots are seen from inside, by the simulation and by no checker of a history"}
-"""Requirements that no history of a few lines can show, and why."""
-
 
 def test_every_requirement_has_an_example() -> None:
-    """In the order of the catalogue, but for those of which it is said why not."""
-    assert list(EXAMPLES) == [identifier for identifier in CATALOGUE.requirements if identifier not in WITHOUT]
-
-
-def test_one_without_an_example_is_judged_by_no_scenario() -> None:
-    """Where a checker has something to say of histories, a history can be shown."""
-    assert {each for scenario in SCENARIOS for each in scenario.judges} & set(WITHOUT) == set()
+    """In the order of the catalogue."""
+    assert list(EXAMPLES) == list(CATALOGUE.requirements)
 
 
 def findings(lines: Iterable[str], identifier: str, folder: Path) -> list[Finding]:

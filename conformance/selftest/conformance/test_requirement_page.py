@@ -62,12 +62,6 @@ def test_what_a_page_tells_to_type_would_run(identifier: str, tmp_path: Path) ->
         assert any(identifier in each.judged(asked.descriptor) for each in asked.scenarios), line
 
 
-def test_one_that_nobody_judges_says_so() -> None:
-    """Its page does not pretend."""
-    unjudged = next(each for each in CATALOGUE.requirements.values() if "See it for" not in requirement_page.page(each))
-    assert "it is reported as not judged" in requirement_page.page(unjudged)
-
-
 def test_the_index_leads_to_every_page() -> None:
     """Each id once."""
     for identifier in CATALOGUE.requirements:

@@ -101,6 +101,11 @@ def test_every_scenario_judges_known_requirements() -> None:
         assert scenario in judging(frozenset(scenario.judges[:1]))
 
 
+def test_every_requirement_is_judged_by_a_scenario() -> None:
+    """None is only written down."""
+    assert {judged for scenario in SCENARIOS for judged in scenario.judges} == set(CATALOGUE.requirements)
+
+
 def finding(name: str, verdict: Verdict) -> Finding:
     """A finding of the scenario `crash`."""
     return Finding(name, "crash", verdict, "seen")

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Protocol, cast
 
 from isolane.conformance import bounds
-from isolane.conformance.checkers import caps, concurrency, overtaking, probes
+from isolane.conformance.checkers import caps, concurrency, overtaking, probes, told_slots
 from isolane.conformance.depth import depth
 from isolane.conformance.history import History
 from isolane.conformance.scenarios import limiter
@@ -41,7 +41,10 @@ from isolane.reference.limiter import Dispatcher, Grant
 from isolane.reference.otlp import Document
 from isolane.reference.outcome import Outcome, Reply
 
-CHECKERS = (caps, concurrency, overtaking, probes)
+CHECKERS = (caps, concurrency, overtaking, probes, told_slots)
+
+SCRAPED = 0.5
+"""Seconds between two looks at caps and slots."""
 
 TRAVEL = 0.005
 """Seconds from a grant to the request's arrival, and from an answer to whoever learns of it."""
@@ -114,6 +117,7 @@ class VirtualWorld:
             timeout=timing.request_timeout,
         )
         self.made = self._empty()
+        self._at(self.now, self._scrape)
 
     def _empty(self) -> Story:
         made = story(judges=self._scenario.judges)
@@ -125,6 +129,8 @@ class VirtualWorld:
                 for _, tenant in tenants
             ],
             "bounds": bounds.effective(self.descriptor),
+            "features": dict(self.descriptor.features),
+            "metrics": {"map": {"cap": "cap", "slots": "slots"}},
         }
         made.event(self.now, "process", "started", member=0, pid=1, code=None)
         return made
@@ -184,7 +190,11 @@ class VirtualWorld:
         self._loaded = False
         self.phase("drain")
         self._until(lambda: not any(self._left.values()), timeout)
+
+    def end(self) -> Story:
+        """End the story; its history."""
         self.phase("end")
+        return self.made
 
     def _at(self, at: float, event: Callable[[], None]) -> None:
         heapq.heappush(self._events, (at, next(self._order), event))
@@ -207,6 +217,14 @@ class VirtualWorld:
         if again is not None and again != self._again:
             self._at(again, lambda: None)
         self._again = again
+
+    def _scrape(self) -> None:
+        states = {tenant: self._dispatcher.state(tenant) for tenant in self._rates}
+        text = "".join(
+            f'cap{{tenant="{name}"}} {own.cap}\nslots{{tenant="{name}"}} {own.slots}\n' for name, own in states.items()
+        )
+        self.made.scrapes.append({"began": self.now, "at": self.now, "member": "0", "text": text})
+        self._at(self.now + SCRAPED, self._scrape)
 
     def _load(self, tenant: str) -> None:
         if self._loaded:
@@ -250,7 +268,7 @@ def lived(folder: Path) -> History:
     """Live through the scenario at standard depth, and load its history."""
     world = VirtualWorld()
     limiter.story(cast("World", world), depth("standard"))
-    return world.made.load(folder)
+    return world.end().load(folder)
 
 
 def verdicts(history: History) -> dict[str, Verdict]:

@@ -121,7 +121,7 @@ def lived(scenario: Scenario, folder: Path) -> History:
     """Live through a scenario at standard depth, and load its history."""
     world = IsolationWorld(scenario)
     scenario.story(cast("World", world), depth("standard"))
-    return world.made.load(folder)
+    return world.end().load(folder)
 
 
 def verdicts(names: Sequence[str]) -> dict[str, Verdict]:
