@@ -17,9 +17,10 @@ from operator import attrgetter
 
 from isolane.conformance.checkers import harness, slots
 from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.clean_stops import ASKED
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt
-from isolane.conformance.metrics_text import NotExpositionError, reading_of
+from isolane.conformance.metrics_text import NotExpositionError, Pattern, reading_of
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 GRANTS, RELEASES = "grants", "releases"
@@ -42,10 +43,11 @@ _ENDS = frozenset({"stopped", "killed", "exited"})
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A member's process, from its start to its end (infinity: it was never told)."""
+    """A member's process, from its start to its end (infinity: it was never told), and when it was told to stop."""
 
     member: str
     began: float
+    stopping: float = math.inf
     ended: float = math.inf
 
 
@@ -81,6 +83,20 @@ class Tenant:
         return slots.attempts_of(self.history, self.name)
 
     @cached_property
+    def _arrivals(self) -> Sequence[float]:
+        return [attempt.arrived for attempt in self.attempts]
+
+    @cached_property
+    def _over(self) -> Sequence[float]:
+        """When all requests that had arrived by each were over."""
+        return list(accumulate(map(slots.end, self.attempts), max))
+
+    @cached_property
+    def _longest(self) -> float:
+        answered = [each.answered - each.arrived for each in self.attempts if each.answered is not None]
+        return max(answered, default=0.0)
+
+    @cached_property
     def _accepted(self) -> Sequence[float]:
         return sorted(slots.end(attempt) for attempt in self.attempts if attempt.accepts())
 
@@ -105,9 +121,10 @@ class Tenant:
         settled = not there or finished[there - 1] < told.began - QUIET
         alone = slots.seconds(self.history, "probe_interval", math.inf)
         since = told.began - (QUIET if settled else slots.seconds(self.history, "request_timeout", math.inf) + alone)
+        arrived = bisect_left(self._arrivals, told.at)
         return (
             life.began < since
-            and not any(attempt.arrived < told.at and slots.end(attempt) > since for attempt in self.attempts)
+            and (not arrived or self._over[arrived - 1] <= since)
             and not any(
                 fault.began < told.at and fault.ended > since
                 for fault in self.history.faults
@@ -117,11 +134,10 @@ class Tenant:
 
     def open_throughout(self, told: Told, since: float) -> int:
         """Return how many requests that came after `since` were open all through a scrape, and were answered."""
+        first = bisect_right(self._arrivals, max(since, told.at + NEAR - self._longest))
+        last = bisect_left(self._arrivals, told.began - NEAR)
         return sum(
-            since < attempt.arrived < told.began - NEAR
-            and attempt.answered is not None
-            and attempt.answered > told.at + NEAR
-            for attempt in self.attempts
+            attempt.answered is not None and attempt.answered > told.at + NEAR for attempt in self.attempts[first:last]
         )
 
 
@@ -177,20 +193,24 @@ def check(history: History) -> list[Finding]:
 
 
 def courses_of(history: History) -> list[Course]:
-    """Return what each process told of each tenant.
+    """Return what each process told of each tenant until it was told to stop.
+
+    Of each scrape only the lines of caps and slots are read.
 
     Raises:
-        NotExpositionError: A scrape is not in the format that scrapers expect.
+        NotExpositionError: Those are not in the format that scrapers expect.
     """
     lives = lives_of(history)
+    names = tuple(Pattern.parse(history.meta.metrics.map[name]).name for name in ("cap", "slots"))
     tenants = {name: Tenant(history, name) for name in history.by_tenant}
     courses: dict[tuple[Life, str], Course] = {}
     for scrape in history.scrapes:
         own = (life for life in lives if life.member == scrape.member and life.began < scrape.began)
-        life = next((life for life in own if scrape.at < life.ended), None)
+        life = next((life for life in own if scrape.at < min(life.stopping, life.ended)), None)
         if life is None:
             continue
-        reading = reading_of(scrape, history.meta.metrics)
+        text = "".join(line for line in scrape.text.splitlines(keepends=True) if line.startswith(names))
+        reading = reading_of(replace(scrape, text=text), history.meta.metrics)
         caps, held = reading.tenants["cap"], reading.tenants["slots"]
         for name in caps.keys() & held.keys() & tenants.keys():
             course = courses.setdefault((life, name), Course(life, tenants[name]))
@@ -204,12 +224,13 @@ def lives_of(history: History) -> list[Life]:
     alive: dict[str, Life] = {}
     over = []
     for event in history.events:
-        if event.kind == "process":
-            member = str(event.detail["member"])
-            if event.name == "started":
-                alive[member] = Life(member, event.at)
-            elif event.name in _ENDS and member in alive:
-                over.append(replace(alive.pop(member), ended=event.at))
+        member = str(event.detail.get("member"))
+        if event.kind == "process" and event.name == "started":
+            alive[member] = Life(member, event.at)
+        elif event.kind == "process" and event.name in _ENDS and member in alive:
+            over.append(replace(alive.pop(member), ended=event.at))
+        elif event.kind == "signal" and event.name == ASKED and member in alive:
+            alive[member] = replace(alive[member], stopping=event.at)
     return [*over, *alive.values()]
 
 
@@ -263,7 +284,7 @@ def _releases(history: History, courses: Sequence[Course]) -> Finding:
         for told in course.told:
             since = _alone_since(history, lives, course.life, told)
             under_way = 0 if since is None else course.tenant.open_throughout(told, since)
-            if told.slots < under_way:
+            if 0 <= told.slots < under_way:
                 what = _where(history, course, told)
                 wrong.append(
                     f"{what}, and {under_way} of its requests were open all the time: released too early, or not told"
