@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from isolane.reference.config_rules import contradictions
 from isolane.reference.config_source import ConfigError, Schema, mistakes, read_yaml
@@ -249,6 +249,15 @@ class Elasticsearch(Model):
     """Authorities to trust, in PEM; without it those that the system trusts."""
     index: IndexTemplate = "{signal}-otlp"
     """What documents are written to; `{signal}` stands for logs, metrics or traces."""
+
+    # Beside the path, for certificates that were replaced under it to be a change (OPS-4).
+    _authorities: bytes = PrivateAttr(default=b"")
+
+    @model_validator(mode="after")
+    def _with_authorities(self) -> Self:
+        if self.ca_file is not None:
+            self._authorities = self.ca_file.read_bytes()
+        return self
 
     def index_for(self, signal: str) -> str:
         """Return the index that documents of `signal` (`logs`, `metrics` or `traces`) are written to."""

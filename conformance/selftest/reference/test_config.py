@@ -4,12 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isolane.fixtures.implementations.descriptor import Wrong, find
 from isolane.fixtures.implementations.rendering import TenantView, WorldView, write_configuration
 from isolane.reference.config import Config, ConfigError
+from isolane.reference.config_rules import check_change
 
 WORLD = WorldView(
     brokers="127.0.0.1:9092",
@@ -431,6 +433,21 @@ def test_file_without_certificates_is_refused(tmp_path: Path) -> None:
     path.write_text("no certificate", "utf-8")
     (line,) = complaints(tmp_path, one_tenant(f"ca_file: {path}"))
     assert line.startswith(f"tenants.a.elasticsearch.ca_file: '{path}' is not a file of certificates in PEM")
+
+
+def test_authorities_that_were_replaced_are_a_change(tmp_path: Path) -> None:
+    """OPS-4: a file of certificates that has others now, under its name, changes its tenant, and no other."""
+    path = tmp_path / "ca.pem"
+    loaded = []
+    for _ in range(2):
+        trustme.CA().cert_pem.write_to_path(path)
+        own = f"{{topics: ['^t'], elasticsearch: {{endpoints: ['https://h:1'], ca_file: {path}}}}}"
+        other = "{topics: ['^u'], elasticsearch: {endpoints: ['https://h:2']}}"
+        loaded.append(load(tmp_path, f"kafka: {{tls: {{ca_file: {path}}}}}\ntenants: {{a: {own}, b: {other}}}"))
+    former, later = loaded
+    assert former.tenants["a"].elasticsearch != later.tenants["a"].elasticsearch
+    assert former.tenants["b"] == later.tenants["b"]
+    check_change(former, later)
 
 
 def test_credential_is_never_printed_from_the_configuration(tmp_path: Path) -> None:
