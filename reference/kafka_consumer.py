@@ -252,7 +252,7 @@ class KafkaGroupConsumer:
         try:
             batches = self._member.poll_whole(_milliseconds(timeout))
         except _FATAL as error:
-            raise ConsumerFailed(str(error)) from error
+            raise ConsumerFailed(_explained(error)) from error
         except errors.KafkaError as error:
             log.warning("trouble with Kafka", error=str(error))
             self._rest()
@@ -364,7 +364,7 @@ def _connected(kafka: Kafka) -> Iterator[_Member]:
     except REFUSED as error:
         raise ConsumerFailed(refusal(kafka, error)) from error
     except _FATAL as error:
-        raise ConsumerFailed(str(error)) from error
+        raise ConsumerFailed(_explained(error)) from error
     except errors.KafkaError as error:
         raise KafkaUnavailable(unavailable(error)) from error
 
@@ -396,6 +396,12 @@ def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:
         max_poll_records=sys.maxsize,
         metrics_enabled=False,
     )
+
+
+def _explained(error: errors.KafkaError) -> str:
+    """Return what an error of kafka-python says; it is a number and a name where the broker says no more."""
+    told = str(error)
+    return f"{told}: {getattr(error, 'description', '')}" if told.endswith(type(error).__name__) else told
 
 
 def _places(places: Collection[KafkaTopicPartition]) -> list[TopicPartition]:

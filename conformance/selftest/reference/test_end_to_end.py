@@ -320,7 +320,9 @@ def test_trouble_that_does_not_pass_ends_the_process(bench: Bench) -> None:
     bench.config["kafka"]["session_timeout"] = "24h"  # more than a broker allows
     with bench.start() as process:
         assert process.wait(60) == 1
-        assert events(process)[-1] == "crashed"
+        last = told_by(process)[-1]
+        assert last["event"] == "crashed"
+        assert "session timeout is outside of the allowed range on the broker" in last["error"]
 
 
 @pytest.mark.services
