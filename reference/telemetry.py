@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import sys
 from http import HTTPStatus
-from socketserver import ThreadingMixIn
+from socketserver import TCPServer, ThreadingMixIn
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -257,6 +257,12 @@ class _Server(ThreadingMixIn, WSGIServer):
     def __init__(self, address: tuple[str, int], handler: type[WSGIRequestHandler]) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, handler)
+
+    def server_bind(self) -> None:
+        """Bind as the base class does, without asking the resolver for a name of the address."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+        self.setup_environ()
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - the base class's signature
         """Say nothing of clients that went away, or were silent for too long; of anything else as one event."""

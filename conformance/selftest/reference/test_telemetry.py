@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import socket
 import struct
@@ -17,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from isolane.conformance.selftest.reference.fakes import FakeLane, answer, config, eventually, pieces, reply
 from isolane.conformance.selftest.reference.program_bench import A1, A, B, Bench
+from isolane.reference import telemetry
 from isolane.reference.backoff import Backoff
 from isolane.reference.config import Telemetry as Place
 from isolane.reference.consumer import TopicPartition
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from isolane.reference.program import State
     from isolane.reference.runtime import Runtime
 
+FOLDER = Path(telemetry.__file__).parent
 OPERATING = Path(__file__).parents[3] / "docs" / "operating.md"
 
 
@@ -293,6 +296,34 @@ def test_names_follow_the_conventions(metric: Metric) -> None:
     """OPS-1: lower case, one prefix, and base units (Prometheus' naming practices)."""
     assert re.fullmatch(r"isolane(_[a-z]+)+", metric.name)
     assert not re.search(r"_(ms|milliseconds|kb|mb|kib|mib|count)(_|$)", metric.name)
+
+
+def test_each_event_is_documented() -> None:
+    """The table of events in docs/operating.md names all that the program tells, and nothing else."""
+    told = {event for path in FOLDER.glob("*.py") for event in _events(ast.parse(path.read_text()))}
+    section = OPERATING.read_text().partition("| event | tells |")[2].partition("\n\n")[0]
+    first_cells = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
+    assert {name for cell in first_cells for name in re.findall(r"`(.+?)`", cell)} == told
+
+
+def _events(module: ast.Module) -> Iterator[str]:
+    """Yield the first argument of each call of a function of `log`."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name("log")), [ast.Constant(str(event)), *_]):
+                yield event
+
+
+def test_nobody_is_asked_for_the_name_of_the_address(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LIF-4: the start does not wait for a resolver that is away; Python's server would ask it for its own name."""
+
+    def asked(*_: object) -> str:
+        raise AssertionError("the resolver is away")
+
+    monkeypatch.setattr(socket, "getfqdn", asked)
+    server = Telemetry(Place(port=0), lambda: pytest.fail("nobody asked"))
+    server.start(runtime)
+    server.close()
 
 
 def test_each_metric_is_documented() -> None:
