@@ -51,6 +51,8 @@ def _from_environment(name: str) -> str:
 
 def _from_file(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for, by who handles signals, too
+            raise ValueError(f"refers to {str(path)!r}, which is no regular file")
         return path.read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"

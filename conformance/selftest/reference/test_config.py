@@ -375,6 +375,8 @@ def test_credentials_come_from_the_environment_or_a_file(tmp_path: Path, monkeyp
                 "which cannot be read: No such file or directory"
             ),
         ),
+        ("api_key: '${file:/dev/zero}'", "api_key: the value refers to '/dev/zero', which is no regular file"),
+        ("api_key: '${file:/}'", "api_key: the value refers to '/', which is no regular file"),
         ("api_key: ''", "api_key: the value is empty"),
         ('api_key: "a\\nb"', "api_key: the value has a line break or another character that cannot be typed"),
         ("api_key: k\u00e9", f"api_key: the value {NOT_ENCODED}"),
