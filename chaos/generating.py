@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from isolane.chaos.happenings import (
@@ -77,6 +78,19 @@ _ON_THE_WIRE: tuple[type[Latency | Bandwidth | Slicer | Reset | Limit | BlackHol
     BlackHole,
     Refuse,
 )
+
+
+class _OnlyTheSeed(HypothesisProvider):
+    """Draws as Hypothesis does, but for the constants of modules that happen to be loaded, which it likes to try.
+
+    With these a seed draws one timeline in one process and another one in the next.
+    """
+
+    def _maybe_draw_constant(self, *_choice: object, **_likelihood: object) -> None:
+        return None
+
+
+AVAILABLE_PROVIDERS[_OnlyTheSeed.__name__] = _OnlyTheSeed
 
 
 @dataclass
@@ -228,6 +242,7 @@ def drawn(number: int) -> Timeline:
             max_examples=WALKS,
             stateful_step_count=STEPS,
             phases=[Phase.generate],
+            backend=_OnlyTheSeed.__name__,
             database=None,
             deadline=None,
             suppress_health_check=list(HealthCheck),

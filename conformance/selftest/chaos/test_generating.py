@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +26,16 @@ def test_a_seed_draws_the_same_again(timelines: list[Timeline]) -> None:
     """So a run can be repeated; and no two seeds draw the same."""
     assert drawn(SEEDS[0]) == timelines[0]
     assert len({timeline.toml() for timeline in timelines}) == len(timelines)
+
+
+def test_another_process_draws_the_same() -> None:
+    """Whatever modules it has loaded: `--scenario drawn-7` is to be what `--minutes` drew, and shrinks, by its seed."""
+    draw = "from isolane.chaos.generating import drawn; print([drawn(seed).toml() for seed in range(8)])"
+    alone, another = (
+        subprocess.run([sys.executable, "-c", first + draw], check=True, capture_output=True, text=True).stdout
+        for first in ("", "import isolane.conformance.cli; ")
+    )
+    assert alone == another
 
 
 def test_what_is_drawn_can_be_kept(timelines: list[Timeline], tmp_path: Path) -> None:
