@@ -56,6 +56,21 @@ _FATAL = (
 )
 
 
+class _Assignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafka-python has no types
+    """Claims what the member owns when it joins (KIP-429).
+
+    The client claims what it was given last, even after it lost that: a leader that is told of two owners may let one
+    begin while the other still works on it and has yet to commit (REB-3).
+    """
+
+    owned: Callable[[], Collection[KafkaTopicPartition]]
+
+    def metadata(self, topics: Collection[str]) -> object:
+        """Return what the member tells the leader."""
+        self.member_assignment = list(self.owned())
+        return super().metadata(topics)
+
+
 class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
     """The client, with what its public methods cannot do without blocking."""
 
@@ -63,8 +78,9 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
     _ends: Mapping[KafkaTopicPartition, int] = {}  # replaced, never changed
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - whatever the client takes
-        """Make the client, and let partitions that are behind take turns in its fetches."""
-        super().__init__(**settings)
+        """Make the client, and let partitions that are behind take turns in its fetches; members share cooperatively."""
+        super().__init__(**settings, partition_assignment_strategy=[_Assignor])
+        self._coordinator._assignors[_Assignor.name].owned = self._subscription.assigned_partitions  # noqa: SLF001
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
@@ -376,7 +392,6 @@ def _member(kafka: Kafka, client: Callable[..., Any]) -> _Member:
         client_id=kafka.client_id,
         group_id=kafka.group_id,
         group_instance_id=kafka.group_instance_id,
-        partition_assignment_strategy=[CooperativeStickyAssignor],
         enable_auto_commit=False,
         # Whatever is not pinned begins at its first record: it was discovered, or its offset is gone.
         auto_offset_reset="earliest",

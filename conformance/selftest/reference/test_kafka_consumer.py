@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from kafka.consumer import group as client
@@ -291,6 +291,33 @@ def test_an_expelled_member_is_told_that_it_lost_everything(topics: Topics, join
     eventually(lambda: not consumer._member._coordinator.stable(), timeout=60)
     member.poll_until(lambda: member.told == ["assigned", "lost", "assigned"])
     assert topics.committed() == {}
+
+
+def test_an_expelled_member_claims_nothing_that_another_owns(
+    topics: Topics, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REB-3: a leader that is told of two owners may give a partition to one while the other still works on it."""
+    topics.create("two", partitions=2)
+    first = join(max_poll_interval="1s")
+    first.poll_until(lambda: len(first.owned) == 2)
+    second = join()
+    second.poll_until(lambda: len(second.owned) == 2)
+    assert isinstance(second.consumer, KafkaGroupConsumer)
+    (assignor,) = second.consumer._member._coordinator._assignors.values()
+    assign, claims = assignor.assign, []
+
+    def led(cluster: object, members: list[Any]) -> object:
+        claims.append(
+            [place for member in members for place in assignor.parse_member_metadata(member.metadata).partitions]
+        )
+        return assign(cluster, members)
+
+    monkeypatch.setattr(assignor, "assign", led)
+    with second.polling():
+        first.poll_until(lambda: len(first.owned) == len(second.owned) == 1)
+    assert first.told == ["assigned", "lost", "assigned"]
+    assert len(claims[0]) == 2
+    assert all(len(places) == len(set(places)) for places in claims)
 
 
 @pytest.mark.usefixtures("refused_connections")
