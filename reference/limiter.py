@@ -26,6 +26,8 @@ _FOREVER = float("inf")
 _SUSPECT_AFTER = 0.25
 _SUSPECT_TIMES = 8
 _WEIGHT = 0.1  # of the latest attempt in the average
+# One of so many workers is kept for who is well while it is found out who is.
+_KEPT = 8
 
 
 class AdaptiveCap:
@@ -146,13 +148,15 @@ class Dispatcher:
         """
         self._limiter = limiter
         self._backoff = backoff
-        self._free = workers
+        self._workers = self._free = workers
         self._flush_bytes = flush_bytes
         self._timeout = timeout
         self._tenants: dict[str, _Tenant] = {}
         self._waiting: dict[str, _Tenant] = {}  # those with work, ready or not; `_ripen` forgets the others
         self._open: list[Grant] = []  # in the order in which they began
         self._pace = 0.0  # as a tenant's, of all tenants together
+        self._silent_since = _NEVER  # when the last of those attempts began that were suspect at the latest cut
+        self._doubted_until = _NEVER  # for a while after it nobody knows who is well
         self._turns = count()
 
     def submit(self, lane: Lane, pieces: Sequence[Piece], now: float) -> None:
@@ -178,28 +182,31 @@ class Dispatcher:
         self._find_overdue(now)
         self._ripen(now)
         grants = []
-        while self._free and (candidates := self._candidates(now)):
-            name = min(candidates, key=lambda name: (self._waiting[name].slots, self._waiting[name].turn))
+        while self._free and (name := self._next(now)) is not None:
             grants.append(self._grant(name, now))
         times = [time for tenant in self._waiting.values() for time in _events(tenant)]
-        if self._waiting and not self._free:
-            times.append(max(map(self._suspect_at, self._open)))
+        if self._waiting:
+            shared = self._workers - self._kept(now)
+            times += [self._doubted_until, *sorted(map(self._suspect_at, self._open))[shared - 1 :][:1]]
         return grants, min((time for time in times if now < time < _FOREVER), default=None)
 
     def overstayed(self, now: float) -> list[Grant]:
         """Return the attempts to cut now, each once, because others wait for their workers.
 
         When more tenants fall sick at once than there are workers, all are held before anybody can know (ISO-5). So
-        when a tenant not at risk waits, and every worker is held by an attempt that is suspect, only as many of those
-        may go on as those at risk may have: the oldest.
+        when a tenant not at risk waits, and every worker but those kept is held by an attempt that is suspect, only as
+        many of those may go on as those at risk may have: the oldest.
         """
-        if self._free or all(self._waiting[name].at_risk for name in self._candidates(now)):
+        suspects = [grant for grant in self._open if self._suspect_at(grant) <= now]
+        if len(suspects) < self._workers - self._kept(now):
             return []
-        if any(self._suspect_at(grant) > now for grant in self._open):
+        if all(self._waiting[name].at_risk for name in self._candidates(now)):
             return []
-        found = [grant for grant in self._open[self._limiter.probation_slots :] if not grant.cut]
+        found = [grant for grant in suspects[self._limiter.probation_slots :] if not grant.cut]
         for grant in found:
             grant.cut = True
+        if found:
+            self._silent_since, self._doubted_until = suspects[-1].began, now + self._limiter.slow_after
         return found
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> tuple[Division, Sequence[Piece]]:
@@ -288,6 +295,27 @@ class Dispatcher:
             return _FOREVER
         usual = max(tenant.pace, self._pace)
         return grant.began + min(self._limiter.slow_after, max(_SUSPECT_AFTER, _SUSPECT_TIMES * usual))
+
+    def _kept(self, now: float) -> int:
+        """Return how many workers are kept for tenants that are known to be well.
+
+        After a cut all others may be as silent as those that were cut, and are tried in waves, which are cut, too.
+        Whoever has accepted something since need not wait for each of these (ISO-5).
+        """
+        return self._workers // _KEPT if now < self._doubted_until else 0
+
+    def _next(self, now: float) -> str | None:
+        candidates, doubted = self._candidates(now), now < self._doubted_until
+        if self._free <= self._kept(now):
+            candidates = [name for name in candidates if self._waiting[name].accepted_at > self._silent_since]
+
+        def rank(name: str) -> tuple[float, ...]:
+            tenant = self._waiting[name]
+            # In doubt, who answered last is most likely well.
+            answered = tenant.accepted_at if doubted and not tenant.at_risk else 0.0
+            return (tenant.slots, -answered, *tenant.turn)
+
+        return min(candidates, key=rank, default=None)
 
     def _find_overdue(self, now: float) -> None:
         for grant in self._open:

@@ -488,8 +488,69 @@ def test_silent_attempts_make_room_when_they_hold_all_workers() -> None:
     assert len(found) == WORKERS - LIMITER.probation_slots
     assert not set(found) & set(attempts[: LIMITER.probation_slots])
     assert not bench.dispatcher.overstayed(bench.now), "each is told once"
-    bench.settle(found[0], RETRYABLE, after=0.0)
+    for grant in found:
+        bench.settle(grant, RETRYABLE, after=0.0)
     assert bench.tenants(bench.decide()) == ["h"]
+
+
+def cut(bench: Bench) -> None:
+    """Wait until silent attempts are cut for the others, and let them end."""
+    while not (found := bench.dispatcher.overstayed(bench.now)):
+        _, again = bench.dispatcher.decide(bench.now)
+        assert again is not None, "nobody would ever be cut"
+        bench.now = again
+    for grant in found:
+        bench.settle(grant, RETRYABLE, after=0.0)
+
+
+def after_the_cut() -> Bench:
+    """A bench where so many fell silent at once that they are tried in waves, and one answers that is well."""
+    bench = Bench()
+    others = [f"t{number}" for number in range(2 * WORKERS)]
+    bench.prove(*others)
+    attempts = outnumbered(bench)
+    bench.dispatcher.drop(bench.lane("h"))
+    for tenant in (*others, "h"):
+        bench.submit(tenant)
+    cut(bench)
+    well, *_ = wave = bench.decide()
+    assert bench.tenants(wave) == ["h", "t15", "t14", "t13"], "who answered last is most likely well"
+    assert bench.open == [*attempts[: LIMITER.probation_slots], *wave]
+    bench.settle(well, ACCEPTED)
+    assert bench.tenants(bench.decide()) == ["t12"]
+    return bench
+
+
+def test_when_many_fell_silent_a_worker_is_kept_for_who_answered_since() -> None:
+    """ISO-5: the others are as likely silent, and are tried in waves; the healthy do not wait for each of those."""
+    bench = after_the_cut()
+    for _ in range(10):
+        bench.submit("h")
+        (grant,) = bench.decide()
+        assert bench.tenants([grant]) == ["h"]
+        bench.settle(grant, ACCEPTED)
+        assert not bench.decide()
+
+
+def test_waves_are_cut_while_the_healthy_are_sent_for() -> None:
+    """ISO-5: whoever else is well waits a quarter of a second for each wave, however busy the kept worker is."""
+    bench = after_the_cut()
+    wave = bench.open[LIMITER.probation_slots :]
+    bench.now += 0.2
+    bench.submit("h")
+    bench.decide()
+    began = bench.now
+    cut(bench)
+    assert bench.now < began + 0.1
+    assert not set(wave) & set(bench.open)
+    assert bench.tenants(bench.decide()) == ["t11", "t10", "t9"]
+
+
+def test_no_worker_is_kept_for_long() -> None:
+    """Once those that are silent are known to be, all others share all workers again."""
+    bench = after_the_cut()
+    bench.now += LIMITER.slow_after
+    assert bench.tenants(bench.decide()) == ["t0"], "the one that waits for longest"
 
 
 def test_as_long_as_one_worker_is_held_by_anything_else_all_wait_for_that() -> None:
