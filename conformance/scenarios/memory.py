@@ -168,9 +168,9 @@ def _dead(world: World, seconds: float, name: str, loaded: str, clusters: Mappin
     world.phase(f"fault:{name}")
     world.run_for(seconds)
     world.rates({HEALTHY: HEALTHY_RATE})
+    world.phase(f"heal:{name}")
     for tenant in clusters:
         world.heal(tenant, name, *((SLOWLY,) if tenant == HEALTHY else ()))
-    world.phase(f"heal:{name}")
     for tenant in clusters:
         world.await_backlog_of(tenant, timeout=2 * world.patience)
 
