@@ -78,7 +78,7 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
     _ends: Mapping[KafkaTopicPartition, int] = {}  # replaced, never changed
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - whatever the client takes
-        """Make the client, and let partitions that are behind take turns in its fetches; members share cooperatively."""
+        """Make the client, and let partitions that are behind take turns in fetches, members share cooperatively."""
         super().__init__(**settings, partition_assignment_strategy=[_Assignor])
         self._coordinator._assignors[_Assignor.name].owned = self._subscription.assigned_partitions  # noqa: SLF001
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
