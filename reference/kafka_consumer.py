@@ -81,6 +81,8 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         """Make the client, and let partitions that are behind take turns in fetches, members share cooperatively."""
         super().__init__(**settings, partition_assignment_strategy=[_Assignor])
         self._coordinator._assignors[_Assignor.name].owned = self._subscription.assigned_partitions  # noqa: SLF001
+        self._proceed = self._coordinator._do_join_and_sync_async  # noqa: SLF001
+        self._coordinator._do_join_and_sync_async = self._join  # noqa: SLF001
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
@@ -112,6 +114,18 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         self._woken = False
         self._turns.took(batches, self._subscription.assignment)
         return batches
+
+    async def _join(self) -> object:
+        """Join the group, or let the client begin to join once more; for the client.
+
+        What a member has lost it gives up when it begins to join. One that is expelled later, while that join goes on
+        or its listener waits, the client would join anew, and claim what others have got since (REB-3; in Java it
+        was KAFKA-12983).
+        """
+        if self._coordinator._generation.is_lost() and self._subscription.assigned_partitions():  # noqa: SLF001
+            self._coordinator.rejoining = False
+            raise errors.UnknownMemberIdError
+        return await self._proceed()
 
     def wake(self) -> None:
         """Let `poll_whole` return soon; for any thread, also when the client is closed or has failed."""

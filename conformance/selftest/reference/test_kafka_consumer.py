@@ -320,6 +320,31 @@ def test_an_expelled_member_claims_nothing_that_another_owns(
     assert all(len(places) == len(set(places)) for places in claims)
 
 
+def test_a_member_expelled_while_it_joins_is_told_that_it_lost_everything(
+    topics: Topics, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REB-3: a member that is frozen between two steps of a rebalance claims nothing of what others have got since."""
+    topics.create("two", partitions=2)
+    first = join()
+    first.poll_until(lambda: len(first.owned) == 2)
+    second = join()
+    assert isinstance(first.consumer, KafkaGroupConsumer)
+    coordinator = first.consumer._member._coordinator
+    proceed, expelled = coordinator._do_join_and_sync_async, threading.Event()
+
+    async def frozen() -> object:
+        while not expelled.is_set():
+            await coordinator._net.sleep(0.01)
+            if len(second.owned) == 2:
+                expelled.set()
+        return await proceed()
+
+    monkeypatch.setattr(coordinator, "_do_join_and_sync_async", frozen)
+    with second.polling():
+        first.poll_until(lambda: expelled.is_set() and len(first.owned) == len(second.owned) == 1)
+    assert first.told == ["assigned", "lost", "assigned"]
+
+
 @pytest.mark.usefixtures("refused_connections")
 def test_a_broker_may_be_away(topics: Topics, join: Callable[..., Member]) -> None:
     """LIF-4: while the broker is down nothing is raised, and when it is back the member goes on by itself."""
