@@ -139,6 +139,14 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         position = state and state.position
         return position.offset if position else None
 
+    def forget_committed(self) -> None:
+        """Let committed offsets be asked for anew; for a rebalance listener.
+
+        An answer that comes when the poll that asked is over the client keeps, and takes it when the same partitions
+        begin again, whoever has owned them meanwhile: the offset would go back (OFF-2).
+        """
+        self._coordinator._offset_fetch_futures.clear()  # noqa: SLF001
+
     def committed_offsets(self, places: Collection[KafkaTopicPartition]) -> Mapping[KafkaTopicPartition, Any]:
         """Return those of the partitions that have a committed offset; blocks."""
         offsets: Mapping[KafkaTopicPartition, Any] = self._coordinator.fetch_committed_offsets(places)
@@ -333,10 +341,12 @@ class KafkaGroupConsumer:
             log.warning("left the group with trouble", error=str(error))
 
     async def pin(self, assigned: Collection[KafkaTopicPartition]) -> None:
-        """Let new partitions of a new group begin where `initial_offset` says; for the listener.
+        """Let partitions begin where they were committed last, or in a new group where `initial_offset` says.
 
-        That is committed before anything is read, or whoever owned them next would begin at a later end (OFF-6).
+        The latter is committed before anything is read, or whoever owned them next would begin at a later end (OFF-6).
+        For the listener.
         """
+        self._member.forget_committed()
         if new := self._begins_at_end.intersection(assigned):
             self._begins_at_end -= new
             await self.commit_now(await self._member.start_at_end(new, _BROKER_TIMEOUT))

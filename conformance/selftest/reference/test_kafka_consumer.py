@@ -345,6 +345,35 @@ def test_a_member_expelled_while_it_joins_is_told_that_it_lost_everything(
     assert first.told == ["assigned", "lost", "assigned"]
 
 
+def test_a_partition_that_comes_back_begins_where_it_was_committed_last(
+    topics: Topics, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OFF-2: not where it was committed when the member was asked for it before, in a poll that ended too soon."""
+    place = TopicPartition(topics.create("one"), 0)
+    topics.produce(place.topic, *values(5))
+    first = join(max_poll_interval="1s")
+    assert isinstance(first.consumer, KafkaGroupConsumer)
+    coordinator = first.consumer._member._coordinator
+    ask = coordinator._send_offset_fetch_request
+
+    async def late(places: object) -> object:
+        await coordinator._net.sleep(0.2)
+        return await ask(places)
+
+    monkeypatch.setattr(coordinator, "_send_offset_fetch_request", late)
+    first.poll_until(lambda: first.owned)
+    assert first.consumer.position(place) is None
+    monkeypatch.undo()
+    eventually(lambda: not coordinator.stable(), timeout=60)
+    second = join()
+    second.poll_until(lambda: len(second.received[place]) == 5)
+    second.finished = {place: 4}
+    second.consumer.close()
+    first.poll_until(lambda: first.received[place])
+    assert first.told == ["assigned", "lost", "assigned"]
+    assert first.received[place] == values(5)[4:]
+
+
 @pytest.mark.usefixtures("refused_connections")
 def test_a_broker_may_be_away(topics: Topics, join: Callable[..., Member]) -> None:
     """LIF-4: while the broker is down nothing is raised, and when it is back the member goes on by itself."""
