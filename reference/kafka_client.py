@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections import deque
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
 """What brokers answer to whom they do not let in."""
 
+# As long as the client takes for a connection without TLS.
+_HANDSHAKE = 10.0
 _OF_ANOTHER_PROTOCOL = ("socket disconnected", "Invalid frame length", "UNEXPECTED_EOF", "IllegalSaslState")
 
 
@@ -80,8 +83,13 @@ class _Direct(KafkaNetSocket):  # type: ignore[misc]  # kafka-python has no type
 class _TlsSocket(ssl.SSLSocket):
     """Closes itself when the other side is not who it should be, which is the client's business likewise."""
 
+    _given_up = False
+
     def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is inherited
         """Go on with the handshake, or close the socket and raise why."""
+        if self._given_up:
+            self.close()
+            raise TimeoutError("the server accepts connections, and is silent")
         try:
             super().do_handshake(block)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -89,6 +97,25 @@ class _TlsSocket(ssl.SSLSocket):
         except BaseException:
             self.close()
             raise
+
+    def give_up(self) -> None:
+        """End a handshake that goes on: whoever waits for the other side calls it once more, and it fails."""
+        if self.version() is None and self.fileno() != -1:
+            self._given_up = True
+            socket.socket.shutdown(self, socket.SHUT_RDWR)
+
+
+class _Network(NetworkSelector):  # type: ignore[misc]  # kafka-python has no types
+    """The client's event loop, which gives up a server that accepts a connection and is silent when TLS begins.
+
+    The client would wait for ever: to start, with whatever was to be sent there, and for no other broker (LIF-4).
+    """
+
+    def wait_read(self, sock: Any, *until: float | None, **limits: float | None) -> Any:  # noqa: ANN401 - as above
+        """Return what waits until there is something to read."""
+        if isinstance(sock, _TlsSocket) and sock.version() is None:
+            self.call_later(_HANDSHAKE, sock.give_up)
+        return super().wait_read(sock, *until, **limits)
 
 
 class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-python has no types
@@ -135,7 +162,7 @@ def closing_when_it_fails() -> Iterator[Callable[..., Any]]:
     made: list[tuple[Any, _Connections]] = []
 
     def make(**settings: object) -> Any:  # noqa: ANN401 - kafka-python has no types
-        net = NetworkSelector(**settings)
+        net = _Network(**settings)
         connections = _Connections(net, **settings)
         made.append((KafkaNetClient(net=net, manager=connections, **settings), connections))
         return made[-1][0]

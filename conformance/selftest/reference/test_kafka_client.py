@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 from kafka.errors import KafkaConnectionError
-from kafka.net.selector import NetworkSelector
 
 from isolane.conformance.selftest.reference.fakes import config
 from isolane.fixtures.processes import free_ports
-from isolane.reference.kafka_client import _Connections, connection
+from isolane.reference import kafka_client
+from isolane.reference.kafka_client import _Connections, _Network, connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,13 +62,21 @@ def test_a_server_that_speaks_no_tls_leaves_no_socket(strange: int) -> None:
     attempt(strange, None, **TLS)
 
 
-def attempt(port: int, until: float | None, **settings: Any) -> None:  # noqa: ANN401 - parts of a configuration
-    """Fail to connect, and hold on to why: that must not keep a socket open."""
+def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LIF-4: the client waits no longer for TLS than for a connection; it leaves no socket, and may try another."""
+    monkeypatch.setattr(kafka_client, "_HANDSHAKE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the system accepts what the process does not
+        assert "is silent" in attempt(silent.getsockname()[1], None, **TLS)
+
+
+def attempt(port: int, until: float | None, **settings: Any) -> str:  # noqa: ANN401 - parts of a configuration
+    """Fail to connect, hold on to why, which must not keep a socket open, and return it."""
     kafka = config(kafka={"brokers": [f"127.0.0.1:{port}"], **settings}).kafka
-    with closing(NetworkSelector()) as net:
+    with closing(_Network()) as net:
         manager = _Connections(net, **connection(kafka))
         (node,) = manager.cluster.bootstrap_brokers()
         before = psutil.Process().num_fds()
         with pytest.raises(KafkaConnectionError) as failure:
             net.run(manager._build_transport, node, until)
         assert psutil.Process().num_fds() == before, failure
+    return str(failure.value)
