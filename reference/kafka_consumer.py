@@ -83,6 +83,8 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         self._coordinator._assignors[_Assignor.name].owned = self._subscription.assigned_partitions  # noqa: SLF001
         self._proceed = self._coordinator._do_join_and_sync_async  # noqa: SLF001
         self._coordinator._do_join_and_sync_async = self._join  # noqa: SLF001
+        self._assign = self._subscription.assign_from_subscribed
+        self._subscription.assign_from_subscribed = self._assign_or_keep
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
@@ -126,6 +128,17 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             self._coordinator.rejoining = False
             raise errors.UnknownMemberIdError
         return await self._proceed()
+
+    def _assign_or_keep(self, places: Collection[KafkaTopicPartition]) -> None:
+        """Own these partitions alone; for the client.
+
+        Those that the member keeps stay, whatever became of their topics: the client would raise ValueError if one was
+        deleted while the listener waited for the work of another. The join that is due gives it back like any other.
+        """
+        if self._subscription.assigned_partitions().issuperset(places):
+            self._subscription._apply_assignment(places)  # noqa: SLF001
+        else:
+            self._assign(places)
 
     def wake(self) -> None:
         """Let `poll_whole` return soon; for any thread, also when the client is closed or has failed."""

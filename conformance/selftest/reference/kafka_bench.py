@@ -44,6 +44,11 @@ class Topics:
         with closing(KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap)) as admin:
             admin.create_partitions({topic: partitions})
 
+    def delete(self, topic: str) -> None:
+        """Delete a topic."""
+        with closing(KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap)) as admin:
+            admin.delete_topics([topic])
+
     def produce(self, topic: str, *values: bytes, partition: int = 0) -> None:
         """Append records."""
         with closing(KafkaProducer(bootstrap_servers=self.kafka.bootstrap)) as producer:

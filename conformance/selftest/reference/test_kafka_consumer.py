@@ -374,6 +374,27 @@ def test_a_partition_that_comes_back_begins_where_it_was_committed_last(
     assert first.received[place] == values(5)[4:]
 
 
+def test_a_topic_may_be_deleted_while_the_work_of_another_is_waited_for(
+    topics: Topics, join: Callable[..., Member]
+) -> None:
+    """REB-2: the member goes on with what is left, and is told of each topic that went."""
+    first, second, left = (TopicPartition(topics.create(name), 0) for name in ("first", "second", "left"))
+    member = join()
+    member.poll_until(lambda: member.owned == {first, second, left})
+    assert isinstance(member.consumer, KafkaGroupConsumer)
+    subscription = member.consumer._member._subscription
+    member.busy = True
+    topics.delete(first.topic)
+    with member.polling():
+        eventually(lambda: "revoking" in member.told, timeout=60)
+        topics.delete(second.topic)
+        eventually(lambda: subscription.subscription == {left.topic}, timeout=60)
+        member.busy = False
+        topics.produce(left.topic, b"more")
+        eventually(lambda: member.owned == {left} and member.received[left], timeout=60)
+    assert member.told == ["assigned", "revoking", "revoked", "revoking", "revoked"]
+
+
 @pytest.mark.usefixtures("refused_connections")
 def test_a_broker_may_be_away(topics: Topics, join: Callable[..., Member]) -> None:
     """LIF-4: while the broker is down nothing is raised, and when it is back the member goes on by itself."""
