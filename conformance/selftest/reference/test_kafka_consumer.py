@@ -345,6 +345,24 @@ def test_a_member_expelled_while_it_joins_is_told_that_it_lost_everything(
     assert first.told == ["assigned", "lost", "assigned"]
 
 
+def test_a_member_expelled_while_its_work_is_waited_for_is_told_that_it_lost_the_rest(
+    topics: Topics, join: Callable[..., Member]
+) -> None:
+    """REB-3: likewise, when the listener is what lasts: before a join it is told of topics that were deleted."""
+    gone, left = (TopicPartition(topics.create(name), 0) for name in ("gone", "left"))
+    member = join()
+    member.poll_until(lambda: member.owned == {gone, left})
+    assert isinstance(member.consumer, KafkaGroupConsumer)
+    member.busy = True
+    topics.delete(gone.topic)
+    with member.polling():
+        eventually(lambda: "revoking" in member.told, timeout=60)
+        member.consumer._member._coordinator.reset_generation()  # as when a heartbeat is answered with UnknownMemberId
+        member.busy = False
+        eventually(lambda: len(member.told) > 3 and member.owned == {left}, timeout=60)
+    assert member.told == ["assigned", "revoking", "revoked", "lost", "assigned"]
+
+
 def test_a_partition_that_comes_back_begins_where_it_was_committed_last(
     topics: Topics, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
