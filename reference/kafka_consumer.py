@@ -6,6 +6,7 @@ import re
 import sys
 from collections import defaultdict
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafka import AsyncConsumerRebalanceListener, KafkaConsumer, errors
@@ -85,6 +86,8 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         self._coordinator._do_join_and_sync_async = self._join  # noqa: SLF001
         self._assign = self._subscription.assign_from_subscribed
         self._subscription.assign_from_subscribed = self._assign_or_keep
+        for name in ("reset_failed", "validation_failed"):
+            setattr(self._subscription, name, partial(self._ask_again, getattr(self._subscription, name)))
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
@@ -139,6 +142,14 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             self._subscription._apply_assignment(places)  # noqa: SLF001
         else:
             self._assign(places)
+
+    def _ask_again(self, tell: Callable[..., None], places: Collection[KafkaTopicPartition], at: float) -> None:
+        """Note when a position is to be asked for again that was not found; for the client.
+
+        If one of the partitions was revoked meanwhile the client would stop there with KeyError, and begin the others
+        late: when the request that has failed would have expired.
+        """
+        tell(self._subscription.assigned_partitions().intersection(places), at)
 
     def wake(self) -> None:
         """Let `poll_whole` return soon; for any thread, also when the client is closed or has failed."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kafka.consumer import group as client
+from kafka.errors import KafkaConnectionError
 
 from isolane.conformance.selftest.reference.fakes import eventually
 from isolane.conformance.selftest.reference.kafka_bench import Member, Topics, values
@@ -411,6 +412,32 @@ def test_a_topic_may_be_deleted_while_the_work_of_another_is_waited_for(
         topics.produce(left.topic, b"more")
         eventually(lambda: member.owned == {left} and member.received[left], timeout=60)
     assert member.told == ["assigned", "revoking", "revoked", "revoking", "revoked"]
+
+
+def test_a_partition_begins_soon_when_one_that_was_asked_for_with_it_is_gone(
+    topics: Topics, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TEN-1: where it begins is asked for again at once when that has failed, and not when the request would expire."""
+    gone = TopicPartition(topics.create("gone"), 0)
+    topic = topics.create("left", partitions=12)
+    left = {TopicPartition(topic, partition) for partition in range(12)}
+    member = join()
+    assert isinstance(member.consumer, KafkaGroupConsumer)
+    fetcher = member.consumer._member._fetcher
+    failed: list[float] = []
+
+    async def fail(*_: object) -> None:
+        while gone in member.owned:
+            await fetcher._net.sleep(0.01)
+        monkeypatch.undo()
+        failed.append(time.monotonic())
+        raise KafkaConnectionError
+
+    monkeypatch.setattr(fetcher, "_send_list_offsets_request", fail)
+    member.poll_until(lambda: member.owned == {gone, *left})
+    topics.delete(gone.topic)
+    member.poll_until(lambda: all(member.consumer.position(place) == 0 for place in left))
+    assert time.monotonic() - failed[0] < 4
 
 
 @pytest.mark.usefixtures("refused_connections")
