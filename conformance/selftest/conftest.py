@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -13,9 +14,12 @@ import pytest
 def refused_connections(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Lets a test in which connections to Kafka fail be the one that fails when a client leaves a socket open.
 
-    kafka-python would leave them to the garbage collector, and pytest takes what is collected between two tests for the
-    next one's, whatever either of them ignores. They hang on exceptions, so that no log may keep these.
+    kafka-python would leave them to the garbage collector: what others have left is collected before. They hang on
+    exceptions, so that no log may keep these.
     """
+    gc.collect()
     caplog.set_level(logging.CRITICAL, "kafka")
     yield
-    gc.collect()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        gc.collect()

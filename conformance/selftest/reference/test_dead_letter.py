@@ -11,6 +11,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from isolane.conformance.selftest.reference.fakes import eventually
 from isolane.fixtures.services import Kafka
 from isolane.reference import dead_letter
 from isolane.reference.config import Config
@@ -87,24 +88,27 @@ def test_letter_may_be_as_large_as_a_record_that_came_compressed(broker: str) ->
 def test_letter_that_the_topic_refuses_is_written_once_it_takes_it(broker: str) -> None:
     """A write that is not confirmed is reported, and succeeds when the cause is gone (POI-3)."""
     topic, writer = new_topic(), dead_letters(broker)
-    writer.send(topic, 0, 0, b"first", "reason")
-    limit(broker, f"{topic}.dead_letter", "100")
-    with pytest.raises(DeadLetterUnavailable, match=rf"^{topic}\.dead_letter: .*MessageSizeTooLarge"):
-        writer.send(topic, 0, 1, bytes(range(256)) * 4, "reason")
-    limit(broker, f"{topic}.dead_letter", "1000000")
-    writer.send(topic, 0, 1, bytes(range(256)) * 4, "reason")
-    offsets = [dict(letter.headers)["offset"] for letter in letters(broker, f"{topic}.dead_letter")]
-    writer.close()
-    assert offsets == [b"0", b"1"]
-
-
-def limit(broker: str, topic: str, size: str) -> None:
-    """Set the size of a topic's largest message."""
+    name, size = f"{topic}.dead_letter", "max.message.bytes"
     admin = KafkaAdminClient(bootstrap_servers=broker)
+
+    def written() -> bool:
+        try:
+            writer.send(topic, 0, 1, bytes(range(256)) * 4, "reason")
+        except DeadLetterUnavailable:
+            return False
+        return True
+
     try:
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {"max.message.bytes": size})])
+        admin.create_topics({name: {"num_partitions": 1, "configs": {size: "100"}}}, wait_for_metadata=True)
+        with pytest.raises(DeadLetterUnavailable, match=rf"^{name}: .*MessageSizeTooLarge"):
+            writer.send(topic, 0, 1, bytes(range(256)) * 4, "reason")
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, {size: "1000000"})])
+        eventually(written)  # a broker takes up what a topic is set to a moment after it has said so
     finally:
         admin.close()
+    offsets = [dict(letter.headers)["offset"] for letter in letters(broker, name)]
+    writer.close()
+    assert offsets == [b"1"]
 
 
 def test_topic_that_was_deleted_is_made_again(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
