@@ -155,8 +155,9 @@ class Dispatcher:
         self._waiting: dict[str, _Tenant] = {}  # those with work, ready or not; `_ripen` forgets the others
         self._open: list[Grant] = []  # in the order in which they began
         self._pace = 0.0  # as a tenant's, of all tenants together
-        self._silent_since = _NEVER  # when the last of those attempts began that were suspect at the latest cut
+        self._silent_since = _NEVER  # when the last of those attempts began that were cut last
         self._doubted_until = _NEVER  # for a while after it nobody knows who is well
+        self._grants = 0  # how many there were
         self._turns = count()
 
     def submit(self, lane: Lane, pieces: Sequence[Piece], now: float) -> None:
@@ -186,8 +187,7 @@ class Dispatcher:
             grants.append(self._grant(name, now))
         times = [time for tenant in self._waiting.values() for time in _events(tenant)]
         if self._waiting:
-            shared = self._workers - self._kept(now)
-            times += [self._doubted_until, *sorted(map(self._suspect_at, self._open))[shared - 1 :][:1]]
+            times += [self._doubted_until, *sorted(map(self._suspect_at, self._open))[self._shared(now) - 1 :][:1]]
         return grants, min((time for time in times if now < time < _FOREVER), default=None)
 
     def overstayed(self, now: float) -> list[Grant]:
@@ -198,15 +198,12 @@ class Dispatcher:
         many of those may go on as those at risk may have: the oldest.
         """
         suspects = [grant for grant in self._open if self._suspect_at(grant) <= now]
-        if len(suspects) < self._workers - self._kept(now):
-            return []
-        if all(self._waiting[name].at_risk for name in self._candidates(now)):
+        if len(suspects) < self._shared(now) or all(self._waiting[name].at_risk for name in self._candidates(now)):
             return []
         found = [grant for grant in suspects[self._limiter.probation_slots :] if not grant.cut]
         for grant in found:
             grant.cut = True
-        if found:
-            self._silent_since, self._doubted_until = suspects[-1].began, now + self._limiter.slow_after
+            self._silent_since, self._doubted_until = grant.began, now + self._limiter.slow_after
         return found
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> tuple[Division, Sequence[Piece]]:
@@ -296,24 +293,25 @@ class Dispatcher:
         usual = max(tenant.pace, self._pace)
         return grant.began + min(self._limiter.slow_after, max(_SUSPECT_AFTER, _SUSPECT_TIMES * usual))
 
-    def _kept(self, now: float) -> int:
-        """Return how many workers are kept for tenants that are known to be well.
+    def _shared(self, now: float) -> int:
+        """Return how many workers those may hold who are not known to be well.
 
         After a cut all others may be as silent as those that were cut, and are tried in waves, which are cut, too.
         Whoever has accepted something since need not wait for each of these (ISO-5).
         """
-        return self._workers // _KEPT if now < self._doubted_until else 0
+        return self._workers - (self._workers // _KEPT if now < self._doubted_until else 0)
 
     def _next(self, now: float) -> str | None:
-        candidates, doubted = self._candidates(now), now < self._doubted_until
-        if self._free <= self._kept(now):
+        candidates = self._candidates(now)
+        tried = (self._tenants[grant.flush.lane.tenant].accepted_at <= self._silent_since for grant in self._open)
+        if now < self._doubted_until and sum(tried) >= self._shared(now):
             candidates = [name for name in candidates if self._waiting[name].accepted_at > self._silent_since]
 
         def rank(name: str) -> tuple[float, ...]:
             tenant = self._waiting[name]
-            # In doubt, who answered last is most likely well.
-            answered = tenant.accepted_at if doubted and not tenant.at_risk else 0.0
-            return (tenant.slots, -answered, *tenant.turn)
+            # In doubt, who answered last is most likely well. Every third grant goes by turn: nobody is left behind.
+            preferred = now < self._doubted_until and self._grants % 3 and not tenant.at_risk
+            return (tenant.slots, -tenant.accepted_at if preferred else 0.0, *tenant.turn)
 
         return min(candidates, key=rank, default=None)
 
@@ -356,6 +354,7 @@ class Dispatcher:
         if flush.first_attempt is None:
             flush.first_attempt = now
         self._free -= 1
+        self._grants += 1
         tenant.slots += 1
         self._begin_turn(tenant, now)
         probe = tenant.at_risk

@@ -34,7 +34,8 @@ PURE = {
     "offsets": ("test_offsets.py",),
     "limiter": (
         "test_limiter.py",
-        *("test_dispatcher.py", "test_dispatcher_pauses.py", "test_dispatcher_renewal.py", "test_dispatcher_sight.py"),
+        *("test_dispatcher.py", "test_dispatcher_doubt.py", "test_dispatcher_pauses.py"),
+        *("test_dispatcher_renewal.py", "test_dispatcher_sight.py"),
     ),
     "allowance": ("test_allowance.py",),
     "outcome": ("test_outcome.py",),
