@@ -155,6 +155,7 @@ class Dispatcher:
         self._waiting: dict[str, _Tenant] = {}  # those with work, ready or not; `_ripen` forgets the others
         self._open: list[Grant] = []  # in the order in which they began
         self._pace = 0.0  # as a tenant's, of all tenants together
+        self._silent_at = _FOREVER  # from when on all workers that are shared are held by attempts that are suspect
         self._silent_since = _NEVER  # when the last of those attempts began that were cut last
         self._doubted_until = _NEVER  # for a while after it nobody knows who is well
         self._grants = 0  # how many there were
@@ -186,8 +187,10 @@ class Dispatcher:
         while self._free and (name := self._next(now)) is not None:
             grants.append(self._grant(name, now))
         times = [time for tenant in self._waiting.values() for time in _events(tenant)]
-        if self._waiting:
-            times += [self._doubted_until, *sorted(map(self._suspect_at, self._open))[self._shared(now) - 1 :][:1]]
+        self._silent_at = _FOREVER
+        if self._waiting and len(self._open) >= self._shared(now):
+            self._silent_at = sorted(map(self._suspect_at, self._open))[self._shared(now) - 1]
+            times += [self._doubted_until, self._silent_at]
         return grants, min((time for time in times if now < time < _FOREVER), default=None)
 
     def overstayed(self, now: float) -> list[Grant]:
@@ -197,9 +200,9 @@ class Dispatcher:
         when a tenant not at risk waits, and every worker but those kept is held by an attempt that is suspect, only as
         many of those may go on as those at risk may have: the oldest.
         """
-        suspects = [grant for grant in self._open if self._suspect_at(grant) <= now]
-        if len(suspects) < self._shared(now) or all(self._waiting[name].at_risk for name in self._candidates(now)):
+        if now < self._silent_at or all(self._waiting[name].at_risk for name in self._candidates(now)):
             return []
+        suspects = [grant for grant in self._open if self._suspect_at(grant) <= now]
         found = [grant for grant in suspects[self._limiter.probation_slots :] if not grant.cut]
         for grant in found:
             grant.cut = True
