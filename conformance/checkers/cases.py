@@ -51,6 +51,10 @@ class Judge:
             story=story(self.history, first),
         )
 
+    def violates(self, summary: str, figures: Mapping[str, Figure]) -> Finding:
+        """Return the finding that something was wrong, of which no record can tell more."""
+        return self._finding(Verdict.FAIL, summary, figures)
+
     def _finding(self, verdict: Verdict, summary: str, figures: Mapping[str, Figure]) -> Finding:
         return Finding(self.requirement, self.history.scenario, verdict, summary, self.case, figures)
 

@@ -12,7 +12,7 @@ from isolane.conformance.history import History
 from isolane.conformance.history_ledger import is_accepted
 from isolane.conformance.history_values import Phase
 from isolane.conformance.metrics_text import OF_PARTITIONS, OF_TENANTS, NotExpositionError, Reading, reading_of
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 PHASE = "metrics"
 """The phase in which they are held against what was seen: one member, and a cluster that is slow."""
@@ -34,12 +34,10 @@ def check(history: History) -> list[Finding]:
     try:
         readings = [reading_of(each, history.meta.metrics) for each in history.scrapes]
     except NotExpositionError as error:
-        summary = f"what is served is not in the format that scrapers expect: {error}"
-        return [Finding("OPS-1", history.scenario, Verdict.FAIL, summary)]
+        return [judge.violates(f"what is served is not in the format that scrapers expect: {error}", {})]
     missing = [name for name in (*OF_TENANTS, *OF_PARTITIONS) if name not in history.meta.metrics.map]
     if missing:
-        summary = f"metrics are claimed, and the descriptor's map has no {', '.join(missing)}"
-        return [Finding("OPS-1", history.scenario, Verdict.FAIL, summary)]
+        return [judge.violates(f"metrics are claimed, and the descriptor's map has no {', '.join(missing)}", {})]
     own = [] if phase is None else [each for each in readings if phase.began + EDGE <= each.at <= phase.ended]
     if phase is None or len(own) < FEWEST_READINGS or len({each.member for each in own}) != 1:
         return [judge.doubts("the members' metrics were not read often enough while one of them ran", {})]
@@ -53,9 +51,10 @@ Wrong = Callable[[History, Phase, Sequence[Reading]], Iterator[str]]
 def _judged(history: History, name: str, wrong: Iterator[str], readings: Sequence[Reading]) -> Finding:
     found = list(wrong)
     figures = {"readings": Figure(len(readings), "", f"≥ {FEWEST_READINGS}"), "wrong": Figure(len(found), "", "= 0")}
+    judge = Judge(history, "OPS-1", name)
     if found:
-        return Finding("OPS-1", history.scenario, Verdict.FAIL, f"{name}: {found[0]}", name, figures)
-    return Judge(history, "OPS-1", name).passes(f"{name} is told, and true", figures)
+        return judge.violates(f"{name}: {found[0]}", figures)
+    return judge.passes(f"{name} is told, and true", figures)
 
 
 def _tenants(

@@ -8,7 +8,7 @@ from isolane.conformance.checkers import harness
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Event
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 LATE = 1.0
 """Seconds after its end in which Kafka may still show a process as a member."""
@@ -35,8 +35,7 @@ def _judged(history: History, event: Event) -> Finding:
             f"the process with a mistake in {field} had not ended after {seconds:.0f} s, but {doubt}", figures
         )
     if wrong := [*_wrong(event), *(["a group was joined"] if joined else [])]:
-        summary = f"a configuration with a mistake in {field}: {'; '.join(wrong)}"
-        return Finding("OPS-2", history.scenario, Verdict.FAIL, summary, field, figures)
+        return judge.violates(f"a configuration with a mistake in {field}: {'; '.join(wrong)}", figures)
     return judge.passes(f"a mistake in {field} was refused, and named", figures)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 SHOWN = 4
 """Characters of a secret that a finding shows: a report is read by more people than a configuration."""
@@ -47,8 +47,7 @@ def check(history: History) -> list[Finding]:
         "places in which one was found": Figure(len(leaks), "", "= 0"),
     }
     if leaks:
-        summary = f"a credential was shown: {leaks[0]}"
-        return [Finding("OPS-3", history.scenario, Verdict.FAIL, summary, "", figures)]
+        return [judge.violates(f"a credential was shown: {leaks[0]}", figures)]
     if not history.meta.secrets or not any(text for _, text in searched):
         return [judge.doubts("there were no credentials, or there was nothing to search", figures)]
     if refused < FEWEST_REFUSALS:

@@ -12,7 +12,7 @@ from isolane.conformance.checkers.membership import JOINED
 from isolane.conformance.checkers.partitions import discovery_bound
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 BROKER = "the broker"
 AWAY = "away"
@@ -87,8 +87,7 @@ def _recovered(history: History, absence: Absence) -> Finding:
         "processes that ended by themselves": Figure(len(ended), "", "= 0"),
     }
     if ended:
-        summary = f"the process ended by itself while {absence.what} was away, or after"
-        return Finding("LIF-4", history.scenario, Verdict.FAIL, summary, absence.case, figures)
+        return judge.violates(f"the process ended by itself while {absence.what} was away, or after", figures)
     late: list[Produced] = [each for each in waiting if history.finished_at(each) > absence.ended + bound]
     if late and history.last <= absence.ended + bound:
         return judge.doubts("the run ended before all that waited was due", figures)

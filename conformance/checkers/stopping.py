@@ -14,7 +14,7 @@ from isolane.conformance.checkers.offsets import breaches
 from isolane.conformance.checkers.services_away import BROKER, absences
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Event, Produced
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 GRACE = 15.0
 """Seconds where nothing is promised."""
@@ -109,8 +109,7 @@ def _in_time(history: History, stop: Stop, grace: float) -> Finding:
     if stop.seconds == math.inf and history.last <= stop.at + grace + MARGIN:
         return judge.doubts("the run ended before the member had to", figures)
     if stop.seconds > grace + MARGIN or stop.code == -9:
-        summary = f"a member that was told to stop had not ended {grace:g} s later"
-        return Finding("LIF-2", history.scenario, Verdict.FAIL, summary, judge.case, figures)
+        return judge.violates(f"a member that was told to stop had not ended {grace:g} s later", figures)
     return judge.passes(f"the member ended {stop.seconds:.1f} s after it was told to", figures)
 
 

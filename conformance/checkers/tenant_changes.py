@@ -13,7 +13,7 @@ from isolane.conformance.checkers.comparison import GAP
 from isolane.conformance.checkers.partitions import discovery_bound
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 EFFECT = 3.0
 """Seconds within which a tenant that was removed must be heard of no more."""
@@ -70,7 +70,7 @@ def _judged(history: History, change: Change) -> Finding:
     }
     if restarts:
         summary = f"processes were stopped or started when a tenant was {change.what}: the others', too"
-        return Finding("OPS-4", history.scenario, Verdict.FAIL, summary, judge.case, figures)
+        return judge.violates(summary, figures)
     if gap >= GAP and suffered is not None:
         what = f"another tenant had nothing accepted for {gap:.1f} s as one was {change.what}; records that waited"
         return judge.fails(what, [suffered], figures)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, islice, pairwise
@@ -21,7 +21,7 @@ from isolane.conformance.checkers.clean_stops import ASKED
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt
 from isolane.conformance.metrics_text import NotExpositionError, Pattern, reading_of
-from isolane.conformance.verdict import Figure, Finding, Verdict
+from isolane.conformance.verdict import Figure, Finding
 
 GRANTS, RELEASES = "grants", "releases"
 """The cases."""
@@ -262,7 +262,7 @@ def _grants(history: History, courses: Sequence[Course]) -> Finding:
     if any(course.summed for course in courses):
         return judge.doubts("caps or slots are told in parts, which need not be of one moment", figures)
     if wrong:
-        return _failure(judge, wrong[0], figures)
+        return judge.violates(wrong[0], figures)
     if excused:
         return judge.doubts(excused[0], figures)
     if not full:
@@ -295,7 +295,7 @@ def _releases(history: History, courses: Sequence[Course]) -> Finding:
         "slots that leaked, or were released twice or too early": Figure(len(wrong), "", "= 0"),
     }
     if wrong:
-        return _failure(judge, wrong[0], figures)
+        return judge.violates(wrong[0], figures)
     if busy := sorted(set(history.by_tenant) - rested):
         return judge.doubts(f"{', '.join(busy)} was not seen often enough with nothing under way", figures)
     return judge.passes("nobody held a slot when nothing was under way", figures)
@@ -314,10 +314,6 @@ def _excuse(history: History, rise: Rise) -> str | None:
     """Return why a member may have told its cap, or heard of an answer, later than it should; None where it may not."""
     phases = (each for each in history.phases if each.began < rise.told.at and each.ended > rise.before.began - STALE)
     return next(filter(None, (harness.starved(history, phase) for phase in phases)), None)
-
-
-def _failure(judge: Judge, summary: str, figures: Mapping[str, Figure]) -> Finding:
-    return Finding(judge.requirement, judge.history.scenario, Verdict.FAIL, summary, judge.case, figures)
 
 
 def _where(history: History, course: Course, told: Told) -> str:
