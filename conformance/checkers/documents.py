@@ -6,14 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from isolane.conformance.checkers import cases, searches
+from isolane.conformance.checkers import cases, membership, searches
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Observation
 from isolane.conformance.tokens import ITEM_BITS, run_of, topic_of
 from isolane.conformance.verdict import Figure, Finding
-
-_LEFT = frozenset({"killed", "stopped", "exited"})
 
 FEWEST = 1
 """Items, or requests, that had to be sent again for certain: without a replay there is nothing to see."""
@@ -89,7 +87,7 @@ def _handovers(history: History) -> Iterator[tuple[float, Observation]]:
     for event in history.events:
         if event.kind != "process":
             continue
-        if event.name in _LEFT:
+        if event.name in membership.ENDS:
             running.discard(event.detail["member"])
             alone = math.inf if running else event.at
         if event.name != "started":

@@ -14,6 +14,9 @@ Place = tuple[int, int]
 JOINED, LEFT, KILLED, FROZEN, THAWED, EXITED = "started", "stopped", "killed", "frozen", "thawed", "exited"
 """What members do, and what is done to them: the names of events of the kind ``process``."""
 
+ENDS = frozenset({LEFT, KILLED, EXITED})
+"""Those with which a member's process is over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from isolane.conformance.checkers import cases
+from isolane.conformance.checkers import cases, membership
 from isolane.conformance.checkers.commits import Slip, slips
 from isolane.conformance.checkers.offsets import Breach, breaches
 from isolane.conformance.checkers.partitions import owned
@@ -18,8 +18,6 @@ from isolane.conformance.verdict import Figure, Finding, Verdict
 
 FEWEST_MOVES = 3
 """Changes of members, each with attempts under way, that it takes to try OFF-5."""
-
-_LEFT = frozenset({"killed", "stopped", "exited"})
 
 
 def check(history: History) -> list[Finding]:
@@ -119,7 +117,7 @@ def _is_left(history: History, record: Produced) -> bool:
 
 def _uncommitted(history: History, moves: Sequence[Event]) -> Iterator[Finding]:
     """OFF-6, for the partitions that had records waiting, and nothing of them committed, when a member went."""
-    departures = [move.at for move in moves if move.name in _LEFT]
+    departures = [move.at for move in moves if move.name in membership.ENDS]
     tried: dict[tuple[int, int], Sequence[Produced]] = {}
     for place, records in owned(history):
         for at in departures:

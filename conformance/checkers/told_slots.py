@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate, islice, pairwise
 from operator import attrgetter
 
-from isolane.conformance.checkers import harness, slots
+from isolane.conformance.checkers import harness, membership, slots
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.checkers.clean_stops import ASKED
 from isolane.conformance.history import History
@@ -37,8 +37,6 @@ QUIET = 1.0
 
 FEWEST_READINGS, FEWEST_AT_REST = 5, 2
 """Scrapes that tell of a tenant, and those of them at rest: with fewer nothing is said."""
-
-_ENDS = frozenset({"stopped", "killed", "exited"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +223,9 @@ def lives_of(history: History) -> list[Life]:
     over = []
     for event in history.events:
         member = str(event.detail.get("member"))
-        if event.kind == "process" and event.name == "started":
+        if event.kind == "process" and event.name == membership.JOINED:
             alive[member] = Life(member, event.at)
-        elif event.kind == "process" and event.name in _ENDS and member in alive:
+        elif event.kind == "process" and event.name in membership.ENDS and member in alive:
             over.append(replace(alive.pop(member), ended=event.at))
         elif event.kind == "signal" and event.name == ASKED and member in alive:
             alive[member] = replace(alive[member], stopping=event.at)
