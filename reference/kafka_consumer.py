@@ -117,7 +117,7 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         while not (batches or timer.expired or self._woken):
             batches = self._poll_once(timer, sys.maxsize)
         self._woken = False
-        self._turns.took(batches, self._subscription.assignment)
+        self._turns.took(batches)
         return batches
 
     async def _join(self) -> object:
@@ -142,6 +142,7 @@ class _Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             self._subscription._apply_assignment(places)  # noqa: SLF001
         else:
             self._assign(places)
+        self._turns.keep(places)
 
     def _ask_again(self, tell: Callable[..., None], places: Collection[KafkaTopicPartition], at: float) -> None:
         """Note when a position is to be asked for again that was not found; for the client.

@@ -26,11 +26,14 @@ class FetchTurns(Generic[Place]):
         self._sizes: dict[Place, float] = {}  # of a record, on average of the latest ones
         self._typical = 0.0  # of a partition of which none is known
 
-    def took(self, batches: Mapping[Place, Sequence[ConsumerRecord]], assigned: Iterable[Place]) -> None:
-        """Learn from records that came, some of each partition, how large they are; only of what is assigned."""
+    def took(self, batches: Mapping[Place, Sequence[ConsumerRecord]]) -> None:
+        """Learn from records that came, some of each partition, how large they are."""
         for place, records in batches.items():
             self._typical = sum(len(record.value or b"") for record in records) / len(records)
             self._sizes[place] = self._typical
+
+    def keep(self, assigned: Iterable[Place]) -> None:
+        """Forget what was learnt of all other partitions."""
         for place in self._sizes.keys() - assigned:
             del self._sizes[place]
 
