@@ -30,6 +30,9 @@ SLUGGISH, LOUD, SEVERAL = "sluggish", "loud", "several"
 SHUT = 12.0
 """Seconds that the first pushes back after it was slow: back-offs grow long, and the backlog is worth timing."""
 
+LONGEST = 60.0
+"""Seconds of load that are in the undisturbed backlog: any other is held against as much of it as it has itself."""
+
 OUTAGE = 5.0
 """Seconds that all clusters are away."""
 
@@ -89,7 +92,7 @@ def _drain_undisturbed(world: World) -> None:
     """Let a backlog drain that is there as a whole before anybody drains it: its rate must not be that of our load."""
     world.phase(UNDISTURBED)
     world.members.freeze()
-    world.send(SLUGGISH, count=round(SICK_RATE * world.scale * SHUT))
+    world.send(SLUGGISH, count=round(SICK_RATE * world.scale * LONGEST))
     world.load.flush(ACKNOWLEDGED_WITHIN)
     world.members.thaw()
     world.await_backlog_of(SLUGGISH, *HEALTHY, timeout=world.patience)

@@ -21,13 +21,15 @@ def drained(made: Story, tokens: list[Token], began: float, *, rate: float) -> N
         made.attempt("sick", tokens[place : place + 10], began + place / rate, took=10 / rate)
 
 
-def recovered(*, rate: float = 200, left: int = BACKLOG, probed: float = 1.5) -> Story:
-    """A backlog drained at 200 records a second with no fault, a control, a fault, and a heal."""
+def recovered(*, rate: float = 200, left: int = BACKLOG, probed: float = 1.5, at_first: float = 200) -> Story:
+    """A backlog drained at 200 records a second with no fault, its first fifth at another rate; a control, a fault."""
     made = story(judges=("ISO-7",))
     made.phase("backlog", 90)
     burst = [made.produce("sick", 90, phase="backlog") for _ in range(BACKLOG)]
     made.event(90.1, "process", "thawed", member=0)
-    drained(made, burst, 90.2, rate=200)
+    first, rest = burst[: BACKLOG // 5], burst[BACKLOG // 5 :]
+    drained(made, first, 90.2, rate=at_first)
+    drained(made, rest, 90.2 + len(first) / at_first, rate=200)
     made.phase("control", 100)
     made.fault("slow", "sick", 110, 120)
     made.phase("heal:slow", 120)
@@ -97,11 +99,42 @@ def test_requests_that_were_under_way_at_the_heal_do_not_count_for_the_rate(tmp_
 
 def test_small_backlogs_are_not_timed(tmp_path: Path) -> None:
     """They only have to go away, and at least one must be large enough for the requirement to be judged."""
-    finding, doubt = recovery.check(recovered(rate=10, left=30).load(tmp_path))
+    finding, doubt = recovery.check(recovered(rate=10, left=15).load(tmp_path))
     assert finding.verdict is Verdict.PASS
     assert "drain rate" not in finding.figures
     assert doubt.verdict is Verdict.INCONCLUSIVE
     assert "no fault left a backlog worth timing" in doubt.summary
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(90, Verdict.PASS), (70, Verdict.FAIL)])
+def test_a_backlog_is_held_against_the_undisturbed_rate_of_as_many_records(
+    tmp_path: Path, rate: float, verdict: Verdict
+) -> None:
+    """The rate at which a fifth of it went is not that of all."""
+    finding = judged(recovered(rate=rate, left=BACKLOG // 5, at_first=100), tmp_path)
+    assert finding.verdict is verdict
+    assert finding.figures["undisturbed drain rate"].value == pytest.approx(100)
+
+
+def test_the_whole_of_a_larger_backlog_counts(tmp_path: Path) -> None:
+    """What comes last of it is not let off because no drain with no fault was as long."""
+    finding = judged(recovered(rate=150, left=2 * BACKLOG), tmp_path)
+    assert finding.verdict is Verdict.FAIL
+    assert finding.figures["undisturbed drain rate"].value == pytest.approx(200)
+
+
+def test_a_drain_is_not_slow_by_what_the_harness_was_late(tmp_path: Path) -> None:
+    """It missed its bound by 0.18 s; an observer of the member, which beats every tenth, was away for 0.3 s then."""
+    made = recovered(rate=140)
+    looked = {"member": 0, "pid": 1, "rss": 1, "threads": 1, "fds": 1}
+    made.samples = [{"at": 121.5 + beat / 10, **looked} for beat in range(20) if beat not in (3, 4, 5)]
+    finding = judged(made, tmp_path / "late")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == (
+        "the backlog of sick drained 0.18 s too late, and the harness was itself late then: sampler gap of 0.30 s"
+    )
+    made.samples = [{"at": 121.5 + beat / 10, **looked} for beat in range(20) if beat != 3]
+    assert judged(made, tmp_path / "slow").verdict is Verdict.FAIL
 
 
 def test_a_starved_harness_times_nobody(tmp_path: Path) -> None:
@@ -124,7 +157,7 @@ def test_faults_that_are_healed_together_are_judged_together(tmp_path: Path) -> 
 
 def test_without_an_undisturbed_drain_a_backlog_has_only_to_go_away(tmp_path: Path) -> None:
     """Where nothing was timed before, nothing is timed after."""
-    made = recovered(rate=10, left=30)
+    made = recovered(rate=10, left=15)
     made.events = [event for event in made.events if event["name"] != "backlog"]
     assert judged(made, tmp_path / "gone").verdict is Verdict.PASS
     drop(made, "sick", 122, 130)
