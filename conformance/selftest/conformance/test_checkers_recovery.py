@@ -49,9 +49,9 @@ def judged(made: Story, folder: Path) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize("rate", [161, 200, 400])
+@pytest.mark.parametrize("rate", [115, 200, 400])
 def test_a_drain_at_four_fifths_of_the_undisturbed_rate_is_quick_enough(tmp_path: Path, rate: float) -> None:
-    """The clock starts with the first request after the heal, however long that takes to come."""
+    """Or half a second later; the clock starts with the first request after the heal, however long that takes."""
     finding = judged(recovered(rate=rate), tmp_path)
     assert (finding.verdict, finding.case) == (Verdict.PASS, "heal:slow")
     assert finding.figures["undisturbed drain rate"].value == pytest.approx(200)
@@ -86,15 +86,29 @@ def test_a_drain_that_the_healthy_feel_is_a_violation(tmp_path: Path) -> None:
     assert "healthy tenant h1: " in finding.summary
 
 
-def test_requests_that_were_under_way_at_the_heal_do_not_count_for_the_rate(tmp_path: Path) -> None:
-    """The cluster goes on with them as it began; their records must be accepted all the same."""
+def test_what_waits_behind_requests_that_were_under_way_at_the_heal_does_not_count_for_the_rate(tmp_path: Path) -> None:
+    """The cluster goes on with them as it began; what their partition has left must be accepted all the same."""
     made = recovered()
-    held = [made.produce("sick", 119 + number / 100) for number in range(10)]
+    held, *behind = [[made.produce("sick", 119 + number / 100, partition=1)] for number in range(10)]
     made.attempt("sick", held, 119.5, took=7.0)
+    for records in behind:
+        made.attempt("sick", records, 126.5)
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.PASS
     assert finding.figures["drain rate"].value == pytest.approx(200)
-    assert finding.figures["recovery"].value == pytest.approx(6.5)
+    assert finding.figures["recovery"].value == pytest.approx(6.505)
+
+
+def test_the_backlog_of_another_tenant_is_not_timed(tmp_path: Path) -> None:
+    """It may be of records of another size, as that of a flood is."""
+    made = recovered()
+    made.fault("flood", "h1", 132, 134)
+    made.phase("heal:flood", 134)
+    made.phase("end", 150)
+    drained(made, [made.produce("h1", 133) for _ in range(BACKLOG)], 134.5, rate=20)
+    _, finding = recovery.check(made.load(tmp_path))
+    assert finding.case == "heal:flood"
+    assert "drain rate" not in finding.figures
 
 
 def test_small_backlogs_are_not_timed(tmp_path: Path) -> None:
@@ -106,7 +120,7 @@ def test_small_backlogs_are_not_timed(tmp_path: Path) -> None:
     assert "no fault left a backlog worth timing" in doubt.summary
 
 
-@pytest.mark.parametrize(("rate", "verdict"), [(90, Verdict.PASS), (70, Verdict.FAIL)])
+@pytest.mark.parametrize(("rate", "verdict"), [(45, Verdict.PASS), (35, Verdict.FAIL)])
 def test_a_backlog_is_held_against_the_undisturbed_rate_of_as_many_records(
     tmp_path: Path, rate: float, verdict: Verdict
 ) -> None:
@@ -118,20 +132,20 @@ def test_a_backlog_is_held_against_the_undisturbed_rate_of_as_many_records(
 
 def test_the_whole_of_a_larger_backlog_counts(tmp_path: Path) -> None:
     """What comes last of it is not let off because no drain with no fault was as long."""
-    finding = judged(recovered(rate=150, left=2 * BACKLOG), tmp_path)
+    finding = judged(recovered(rate=130, left=2 * BACKLOG), tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert finding.figures["undisturbed drain rate"].value == pytest.approx(200)
 
 
 def test_a_drain_is_not_slow_by_what_the_harness_was_late(tmp_path: Path) -> None:
-    """It missed its bound by 0.18 s; an observer of the member, which beats every tenth, was away for 0.3 s then."""
-    made = recovered(rate=140)
+    """It missed its bound by 0.17 s; an observer of the member, which beats every tenth, was away for 0.3 s then."""
+    made = recovered(rate=104)
     looked = {"member": 0, "pid": 1, "rss": 1, "threads": 1, "fds": 1}
     made.samples = [{"at": 121.5 + beat / 10, **looked} for beat in range(20) if beat not in (3, 4, 5)]
     finding = judged(made, tmp_path / "late")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.summary == (
-        "the backlog of sick drained 0.18 s too late, and the harness was itself late then: sampler gap of 0.30 s"
+        "the backlog of sick drained 0.17 s too late, and the harness was itself late then: sampler gap of 0.30 s"
     )
     made.samples = [{"at": 121.5 + beat / 10, **looked} for beat in range(20) if beat != 3]
     assert judged(made, tmp_path / "slow").verdict is Verdict.FAIL
