@@ -43,28 +43,30 @@ class Reader:
             metrics_enabled=False,
         )
         self._assigned: set[KafkaTopicPartition] = set()
+        self._found: list[Message] = []  # by readings that failed since: the consumer goes on behind it
 
     def read(self, topics: Collection[str], timeout: float = 5.0) -> list[Message]:
-        """Everything that was in those of the topics that exist when this was called, and was not read before.
+        """Everything that was in those of the topics that exist when this was called, and was not returned before.
 
         Raises:
-            UnreadableError: The broker does not answer within `timeout` seconds.
+            UnreadableError: The broker does not answer within `timeout` seconds. What was read comes with the next
+                call.
         """
         deadline = time.monotonic() + timeout
         try:
             self._assign(topics)
             ends = self._consumer.end_offsets(list(self._assigned)) if self._assigned else {}
-            found: list[Message] = []
             while any(self._consumer.position(at) < end for at, end in ends.items()):
                 if time.monotonic() > deadline:
                     raise UnreadableError(f"not read to its end within {timeout:g} s")
                 for records in self._consumer.poll(timeout_ms=50).values():
-                    found += [
+                    self._found += [
                         Message(each.topic, each.partition, each.offset, each.value, dict(each.headers))
                         for each in records
                     ]
         except KafkaError as error:
             raise UnreadableError(repr(error)) from error
+        found, self._found = self._found, []
         return found
 
     def close(self) -> None:
