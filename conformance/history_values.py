@@ -38,6 +38,7 @@ NEEDED: dict[tuple[str, str], tuple[str, ...]] = {
     ("process", ""): ("member",),
     ("harness", "load_lag"): ("seconds",),
     ("harness", "sampler_gap"): ("seconds",),
+    ("harness", "unreadable"): ("seconds",),
     ("harness", "cluster_lag"): ("seconds",),
     ("harness", "clock_step"): ("seconds",),
     ("load", "offered"): ("phase", "tenant", "records"),

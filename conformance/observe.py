@@ -1,7 +1,8 @@
 """Observers: what can be seen of any implementation from outside while it runs.
 
 Each is read periodically, on a thread of its own, and writes one file of the history. A reading that comes late is told
-as a harness event, so that a starved machine makes a run inconclusive instead of red.
+as a harness event, so that a starved machine makes a run inconclusive instead of red; and so is what could not be read
+for a while, so that what nobody saw is not taken for what was not there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import psutil
 
 from isolane.conformance.broker import Broker, TopicPartition, UnreadableError
+from isolane.conformance.errors import HarnessError
 from isolane.conformance.history_files import HistoryWriter
 
 PERIOD = 0.1
@@ -24,24 +26,70 @@ GAP_WORTH_TELLING = 0.5
 """Seconds that a reading may be late before the history tells it; checkers have bounds of their own."""
 
 
+class _Sight:
+    """What one observer has seen nothing of: since when, and why. For one thread at a time."""
+
+    def __init__(self, name: str, events: HistoryWriter) -> None:
+        self._name, self._events = name, events
+        self._since = time.monotonic()
+        self._lost: tuple[str, Exception] | None = None
+
+    def keep(self) -> None:
+        """See something, and tell for how long there was nothing to be seen."""
+        self.tell()
+        self._since, self._lost = time.monotonic(), None
+
+    def lose(self, event: str, why: Exception) -> None:
+        """See nothing; `event` is what will tell of it."""
+        self._lost = event, why
+
+    def tell(self) -> None:
+        """Tell for how long nothing was seen, where that is worth it."""
+        now = time.monotonic()
+        if self._lost is not None and now - self._since > GAP_WORTH_TELLING:
+            self._tell(now, self._lost[0], now - self._since, error=repr(self._lost[1]))
+
+    def late(self, seconds: float) -> None:
+        """Tell by how much a reading came late, where that is worth it."""
+        if seconds > GAP_WORTH_TELLING:
+            self._tell(time.monotonic(), "sampler_gap", seconds)
+
+    def _tell(self, at: float, name: str, seconds: float, **more: str) -> None:
+        self._events.write({"at": at, "kind": "harness", "name": name, "seconds": seconds, "of": self._name, **more})
+
+
 @contextmanager
 def periodically(
     name: str, read: Callable[[], None], events: HistoryWriter, *, period: float = PERIOD
 ) -> Iterator[None]:
     """Call `read` each `period` seconds, on a thread called `name`, while the block runs.
 
-    After a reading that took long the pause is as long: observers must not starve what they observe.
+    After a reading that took long the pause is as long: observers must not starve what they observe. One that raises
+    UnreadableError is tried again. After any other error nothing more is read; it reaches who leaves the block.
+
+    Raises:
+        HarnessError: Such an error ended the readings.
     """
     stop = threading.Event()
+    sight = _Sight(name, events)
+    failures: list[Exception] = []
 
     def loop() -> None:
         due = time.monotonic()
         while True:
             began = time.monotonic()
-            read()
+            try:
+                read()
+            except UnreadableError as error:
+                sight.lose("unreadable", error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not end a thread unseen
+                sight.lose("sampler_gap", error)
+                failures.append(error)
+                return
+            else:
+                sight.keep()
             ended = time.monotonic()
-            if (late := ended - due) > GAP_WORTH_TELLING:
-                events.write({"at": ended, "kind": "harness", "name": "sampler_gap", "seconds": late, "of": name})
+            sight.late(ended - due)
             due = max(began + period, 2 * ended - began)
             if stop.wait(due - ended):
                 return
@@ -53,6 +101,9 @@ def periodically(
     finally:
         stop.set()
         thread.join()
+        sight.tell()
+    if failures:
+        raise HarnessError(f"the {name} has seen nothing more since it failed: {failures[0]!r}") from failures[0]
 
 
 class CommitObserver:

@@ -10,7 +10,7 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import KafkaError
 
-from isolane.conformance.broker import OFFSETS, Broker, UnreadableError
+from isolane.conformance.broker import OFFSETS, Broker
 from isolane.conformance.history_files import HistoryWriter, Line
 from isolane.conformance.kafka_clients import CONNECTING
 
@@ -38,11 +38,12 @@ class GroupObserver:
         return cls(broker, group, topics, states, Generations(broker.bootstrap, group))
 
     def read(self) -> None:
-        """Read once."""
-        try:
-            seen = self._broker.group(self._group)
-        except UnreadableError:
-            return
+        """Read once.
+
+        Raises:
+            UnreadableError: The coordinator does not answer now.
+        """
+        seen = self._broker.group(self._group)
         line: Line = {
             "state": seen.state,
             "generation": self._generations.latest(),

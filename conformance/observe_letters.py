@@ -103,13 +103,13 @@ class LetterObserver:
         self._before = time.monotonic()
 
     def read(self) -> None:
-        """Read once."""
+        """Read once.
+
+        Raises:
+            UnreadableError: They cannot be read now.
+        """
         began = time.monotonic()
-        try:
-            found = list(self._source.read())
-        except UnreadableError:
-            return
-        for letter in found:
+        for letter in self._source.read():
             self._letters.write({"at": self._before, "seen": time.monotonic(), **self._described(letter)})
         self._before = began
 

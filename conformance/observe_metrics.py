@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 
 from isolane.conformance.history_files import HistoryWriter
 
@@ -33,6 +34,6 @@ class MetricsScraper:
             try:
                 with urllib.request.urlopen(url, timeout=WITHIN) as answer:  # noqa: S310 - the descriptor's own
                     text = answer.read().decode(errors="replace")
-            except OSError:
-                continue  # it is starting, or ending
+            except (OSError, HTTPException):
+                continue  # it is starting, or ending, in the middle of an answer, too
             self._scrapes.write({"began": began, "at": time.monotonic(), "member": member, "text": text})

@@ -40,7 +40,7 @@ def noticed() -> Story:
     made = story()
     made.phase("control", 0)
     made.flow("h0", 0, 5, rate=4)
-    for name in ("load_lag", "sampler_gap", "cluster_lag", "clock_step"):
+    for name in ("load_lag", "sampler_gap", "unreadable", "cluster_lag", "clock_step"):
         made.event(1, "harness", name, seconds=2.0, of="group")
     made.event(2, "operator", "offsets", tenant="h0")
     made.phase("drain", 5)

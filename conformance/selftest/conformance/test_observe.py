@@ -6,10 +6,17 @@ import threading
 import time
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from isolane.conformance.observe import CommitObserver, periodically
+import pytest
+
+from isolane.conformance import history_values
+from isolane.conformance.broker import UnreadableError
+from isolane.conformance.errors import HarnessError
+from isolane.conformance.history_files import HistoryWriter, read_lines
+from isolane.conformance.observe import GAP_WORTH_TELLING, CommitObserver, periodically
 
 
 class Committed:
@@ -55,6 +62,48 @@ def test_an_observer_that_takes_long_pauses_as_long() -> None:
     for (began, ended), (after, _) in pairwise(times):
         assert after - ended >= 0.9 * (ended - began)
     assert ("sampler_gap", "slow") in {(event["name"], event["of"]) for event in told}
+
+
+@pytest.mark.parametrize("until", [1.0, 60.0], ids=["and can again", "and never can again"])
+def test_what_could_not_be_read_for_a_while_is_told(until: float, tmp_path: Path) -> None:
+    """Once it could be read again, or when nobody looks any more: from the last reading on that succeeded."""
+    began = time.monotonic()
+    ended = threading.Event()
+
+    def read() -> None:
+        if 0.2 <= time.monotonic() - began < until:
+            raise UnreadableError("no coordinator")
+        if time.monotonic() - began >= until:
+            ended.set()
+
+    path = tmp_path / "events.ndjson"
+    with HistoryWriter(path) as events, periodically("group", read, events):
+        ended.wait(1.5)
+    (line,) = [line for _, line in read_lines(path) if line["name"] == "unreadable"]
+    assert line["seconds"] >= 0.7
+    assert (line["of"], "no coordinator" in line["error"]) == ("group", True)
+    assert history_values.event(line).detail["seconds"] == line["seconds"]
+
+
+def test_an_observer_that_ends_for_no_known_reason_reaches_the_run(tmp_path: Path) -> None:
+    """Nobody may take what it did not see for what was not there."""
+    path = tmp_path / "events.ndjson"
+    failed = threading.Event()
+
+    def read() -> None:
+        failed.set()
+        raise OSError("too many open files")
+
+    def observed() -> None:
+        with HistoryWriter(path) as events, periodically("commit-observer", read, events):
+            assert failed.wait(10)
+            time.sleep(GAP_WORTH_TELLING)
+
+    with pytest.raises(HarnessError, match=r"commit-observer .*too many open files"):
+        observed()
+    (line,) = [line for _, line in read_lines(path)]
+    assert (line["name"], line["of"]) == ("sampler_gap", "commit-observer")
+    assert line["seconds"] >= GAP_WORTH_TELLING
 
 
 def test_a_committed_offset_is_in_the_history_before_anybody_goes_by_it() -> None:

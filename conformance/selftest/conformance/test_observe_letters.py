@@ -72,7 +72,8 @@ def test_a_reading_that_fails_leaves_the_earliest_moment_where_it_was(tmp_path: 
         observer = LetterObserver(shelf, DeadLetterHeaders(), {}, writer)
         until = time.monotonic()
         shelf.readable = False
-        observer.read()
+        with pytest.raises(UnreadableError):
+            observer.read()
         shelf.readable = True
         shelf.letters.append(Letter(b"", {}))
         observer.read()
