@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from isolane.conformance.checkers import harness
+from isolane.conformance.checkers import harness, sight
 from isolane.conformance.checkers.cases import broken_off
 from isolane.conformance.checkers.offsets import FEWEST_ADVANCES, count_advances
 from isolane.conformance.checkers.partitions import commit_bound, discovery_bound, disturbances, owned
@@ -76,6 +76,8 @@ def _slipped(history: History) -> Finding:
     }
     if found:
         return _slip(history, found[0], figures)
+    if blind := sight.of_offsets(history):
+        return Finding("OFF-2", history.scenario, Verdict.INCONCLUSIVE, blind, figures=figures)
     if advances < FEWEST_ADVANCES:
         summary = f"too few advances of committed offsets were seen: {advances}, the least are {FEWEST_ADVANCES}"
         return Finding("OFF-2", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)

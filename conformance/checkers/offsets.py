@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isolane.conformance.checkers import searches
+from isolane.conformance.checkers import searches, sight
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Observation, Produced
@@ -102,18 +102,23 @@ def check(history: History) -> list[Finding]:
         figures["searches of a cluster, at least"] = Figure(searches.fewest(history), "", f"≥ {FEWEST_SEARCHES}")
     if found:
         return [_failed(history, found[0], figures)]
-    if suspected:
-        place = history.place(suspected[0].record)
-        summary = f"{place} was committed past, and its cluster was not searched to the end after that"
-        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
-    if history.searches and searches.fewest(history) < FEWEST_SEARCHES:
-        summary = "too few searches of a real cluster were complete to tell when anything was in it"
-        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
-    if advances < FEWEST_ADVANCES:
-        summary = f"too few advances of committed offsets were seen: {advances}, the least are {FEWEST_ADVANCES}"
-        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
+    if doubt := _doubt(history, suspected, advances):
+        return [Finding("OFF-1", history.scenario, Verdict.INCONCLUSIVE, doubt, figures=figures)]
     summary = f"committed offsets advanced past no unfinished record (advances seen: {advances})"
     return [Finding("OFF-1", history.scenario, Verdict.PASS, summary, figures=figures)]
+
+
+def _doubt(history: History, suspected: Sequence[Breach], advances: int) -> str | None:
+    """Return why it proves nothing that no breach is certain; None where it does."""
+    if suspected:
+        place = history.place(suspected[0].record)
+        return f"{place} was committed past, and its cluster was not searched to the end after that"
+    if history.searches and searches.fewest(history) < FEWEST_SEARCHES:
+        return "too few searches of a real cluster were complete to tell when anything was in it"
+    if blind := sight.of_offsets(history):
+        return blind
+    few = f"too few advances of committed offsets were seen: {advances}, the least are {FEWEST_ADVANCES}"
+    return few if advances < FEWEST_ADVANCES else None
 
 
 def count_advances(commits: Iterable[Observation]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from isolane.conformance.checkers import cases, membership, slots
+from isolane.conformance.checkers import cases, membership, sight, slots
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.checkers.membership import JOINED, KILLED, LEFT, THAWED, Change, Place
 from isolane.conformance.checkers.partitions import REBALANCE
@@ -94,11 +94,13 @@ def _ends(history: History, stalls: list[Stall], stalled: list[Change]) -> Findi
     ]
     late = [change for change in joined if change.until - change.event.at > START + REBALANCE and not _is_in(change)]
     worst = max((seconds for _, seconds in stretches), default=0.0)
+    unseen = sight.of_group(history, ((stall.began, stall.ended) for stall in stalls))
     figures = {
         "members that joined while every cluster was stalled": Figure(len(joined), "", "≥ 1"),
         "rebalances seen then": Figure(len(stretches)),
         "the longest of them": Figure(worst, "s", f"≤ {ENDS:g}"),
         "members that did not get in": Figure(len(late), "", "= 0"),
+        "longest that the group was not seen for then": sight.figure(unseen),
     }
     waiting = [record for stall in stalls if (record := _waiting(history, stall)) is not None]
     if (worst > ENDS or late) and waiting:
@@ -108,6 +110,8 @@ def _ends(history: History, stalls: list[Stall], stalled: list[Change]) -> Findi
         return judge.doubts("nobody may see the group", figures)
     if not waiting or not any(map(_is_in, joined)):
         return judge.doubts("no member came while every cluster was stalled and records waited", figures)
+    if unseen > sight.BLIND:
+        return judge.doubts(f"nobody saw the group for {unseen:.1f} s while every cluster was stalled", figures)
     return judge.passes(f"with every cluster stalled the longest rebalance took {worst:.1f} s", figures)
 
 
@@ -220,9 +224,11 @@ def _stays(history: History, stalls: list[Stall]) -> Finding:
     ]
     moved = [state for began, ended in calms for state in history.groups if began < state.at <= ended]
     longest = max((ended - began for began, ended in calms), default=0.0)
+    unseen = sight.of_group(history, calms)
     figures = {
         "longest outage without a change of members": Figure(longest, "s", f"> {LONGER * interval:g}"),
         "changes of the group meanwhile": Figure(len(moved), "", "= 0"),
+        "longest that the group was not seen for then": sight.figure(unseen),
     }
     waiting = [record for stall in stalls if (record := _waiting(history, stall)) is not None]
     if moved and waiting:
@@ -232,6 +238,8 @@ def _stays(history: History, stalls: list[Stall]) -> Finding:
         return judge.doubts("nobody may see the group", figures)
     if not calms or not waiting:
         return judge.doubts(f"no outage was longer than the poll interval of {interval:g} s", figures)
+    if unseen > sight.BLIND:
+        return judge.doubts(f"nobody saw the group for {unseen:.1f} s of an outage", figures)
     return judge.passes(f"the group stayed as it was through an outage of {longest:.0f} s", figures)
 
 

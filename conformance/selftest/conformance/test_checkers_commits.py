@@ -31,7 +31,7 @@ def at_rest(*, tenants: int = 2) -> Story:
         ends = min(50, 10 * at)
         places = [f"{1 + tenant}/{partition}" for tenant in range(tenants) for partition in range(2)]
         made.commit(at + 0.2, dict.fromkeys(places, offset), dict.fromkeys(places, ends))
-    made.phase("end", 20)
+    made.phase("end", 16)
     return made
 
 
@@ -74,6 +74,15 @@ def test_a_group_that_commits_nothing_proves_nothing(tmp_path: Path) -> None:
     made = at_rest()
     made.commits = [{**line, "offsets": {}} for line in made.commits]
     assert judged(made, tmp_path, "OFF-2").verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_is_not_read_for_seconds_proves_nothing(tmp_path: Path) -> None:
+    """It may have fallen, and grown again."""
+    made = at_rest()
+    made.commits = [line for line in made.commits if not 2 < line["ended"] < 5]
+    finding = judged(made, tmp_path, "OFF-2")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "committed offsets could not be read for 4.0 s of load (allowed 3 s)"
 
 
 def test_without_any_reading_there_is_no_finding(tmp_path: Path) -> None:

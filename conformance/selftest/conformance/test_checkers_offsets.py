@@ -127,6 +127,67 @@ def test_readings_that_failed_are_counted_and_prove_nothing(tmp_path: Path) -> N
     assert finding.figures["readings that failed"].value == 1
 
 
+def blinded(made: Story, began: float, ended: float) -> Story:
+    """The same, in a phase, and no reading between these times succeeded."""
+    made.phase("load", 0)
+    made.phase("drain", 6)
+    made.phase("end", 7)
+    made.commits = [line for line in made.commits if not began < line["ended"] < ended]
+    made.commits.append({"began": began, "ended": ended, "error": "no coordinator"})
+    return made
+
+
+def test_what_is_not_read_for_seconds_proves_nothing(tmp_path: Path) -> None:
+    """Whoever commits at hand-over is seen by those readings alone, if records are accepted before the next one."""
+    assert judged(blinded(committed(), 2, 4), tmp_path / "short").verdict is Verdict.PASS
+    finding = judged(blinded(committed(), 2, 5), tmp_path / "long")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "committed offsets could not be read for 4.0 s of load (allowed 3 s)"
+
+
+def test_where_nothing_waits_nothing_need_be_read(tmp_path: Path) -> None:
+    """Everything was finished before."""
+    made = blinded(committed(), 5.6, 5.7)
+    made.phase("wrong", 7)
+    made.phase("end", 20)
+    made.events.remove({"at": 7, "kind": "phase", "name": "end"})
+    assert judged(made, tmp_path).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("name", "over", "verdict"),
+    [
+        ("broker_freeze", 5.0, Verdict.PASS),
+        ("broker_kill", 5.0, Verdict.PASS),
+        ("broker_kill", 3.0, Verdict.PASS),
+        ("broker_kill", 2.0, Verdict.INCONCLUSIVE),
+        ("node_kill", 5.0, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_who_cannot_read_while_a_broker_is_away_is_not_blind(
+    name: str, over: float, verdict: Verdict, tmp_path: Path
+) -> None:
+    """Nor until it must have been found again."""
+    made = committed()
+    made.commits = made.commits[:1]
+    made.flow("h0", 5, 12, rate=1)
+    made.commit(1.6, {"1/0": 12})
+    made.commit(10.5, {"1/0": 50})
+    made.phase("chaos", 0)
+    made.event(1.6, "chaos", name, number=0, part="begins")
+    made.event(over, "chaos", name, number=0, part="over")
+    made.phase("end", 12)
+    assert judged(made, tmp_path).verdict is verdict
+
+
+def test_a_breach_that_was_seen_is_one_however_little_was(tmp_path: Path) -> None:
+    """It is certain."""
+    made = blinded(committed(), 2, 5)
+    made.commit(5.6, {"1/0": 51})
+    made.produce("h0", 5)
+    assert judged(made, tmp_path).verdict is Verdict.FAIL
+
+
 def test_without_any_reading_there_is_no_finding(tmp_path: Path) -> None:
     """The history does not have what it takes."""
     assert offsets.check(story().load(tmp_path)) == []

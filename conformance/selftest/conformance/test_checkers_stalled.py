@@ -145,3 +145,26 @@ def test_who_is_expelled_after_a_newcomer_got_in_is_seen(tmp_path: Path) -> None
     made.group(42, {"b": BOTH}, generation=3)
     made.groups.sort(key=lambda line: line["at"])
     assert judged(made, tmp_path, "LIF-1").verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("event", ["unreadable", "sampler_gap"])
+@pytest.mark.parametrize("requirement", ["LIF-1", "REB-5"])
+def test_a_group_that_nobody_saw_may_have_changed(requirement: str, event: str, tmp_path: Path) -> None:
+    """Who is expelled and back by then was never away."""
+    made = stall()
+    made.event(22.5, "harness", event, seconds=2.9, of="group-observer")
+    made.event(22.5, "harness", event, seconds=10, of="process-sampler")
+    assert judged(made, tmp_path / "hardly", requirement).verdict is Verdict.PASS
+    made.event(22.5, "harness", event, seconds=13.5, of="group-observer")
+    finding = judged(made, tmp_path, requirement)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "nobody saw the group for 12.5 s" in finding.summary
+
+
+def test_a_change_that_was_seen_is_one_however_little_was(tmp_path: Path) -> None:
+    """It is certain."""
+    made = stall()
+    made.event(20, "harness", "unreadable", seconds=5, of="group-observer")
+    made.group(21, {}, state="Empty", generation=1)
+    made.groups.sort(key=lambda line: line["at"])
+    assert judged(made, tmp_path, "LIF-1").verdict is Verdict.FAIL
