@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
+from isolane.conformance.history_ledger import is_accepted
 from isolane.conformance.history_sendings import Answer, Sending
 from isolane.conformance.history_values import Fault, Produced
 from isolane.conformance.tokens import ITEM_BITS
@@ -36,12 +37,14 @@ def _judged(history: History, fault: Fault) -> Finding:
     judge = Judge(history, "DEL-5", fault.name)
     answer = _ANSWERS[fault.name.partition("-")[0]]
     refused = [
-        [token for token, status in attempt.items() if Sending(attempt, status).answer is answer]
+        (attempt, tokens)
         for attempt in cases.attempts(history, fault)
+        if (tokens := [token for token, status in attempt.items() if Sending(attempt, status).answer is answer])
     ]
-    requests = sum(map(bool, refused))
-    held = cases.records(history, (token for tokens in refused for token in tokens))
-    condemned = [record for record in held if _is_condemned(history, fault.tenant, record)]
+    requests = len(refused)
+    held = cases.records(history, (token for _, tokens in refused for token in tokens))
+    aside = _put_aside(history, fault, [attempt.arrived for attempt, _ in refused])
+    condemned = [record for record in dict.fromkeys(held + aside) if _is_condemned(history, fault.tenant, record)]
     past = cases.committed_past(history, held)
     left = [record for record in held if history.finished_at(record) == math.inf]
     figures = {
@@ -62,6 +65,25 @@ def _judged(history: History, fault: Fault) -> Finding:
     if requests < FEWEST:
         return judge.doubts(f"requests refused: {requests}, the least are {FEWEST}", figures)
     return judge.passes(f"what was refused was held, and accepted in the end ({len(held)} records)", figures)
+
+
+def _put_aside(history: History, fault: Fault, refusals: Sequence[float]) -> list[Produced]:
+    """Return what was put aside between the first and the last refusal of a fault, sent or not.
+
+    Nothing where something was accepted between those: its sender may have known more of a record than its cluster. At
+    the edges of a fault, and there alone, a cluster may not have it yet, or any more.
+    """
+    if not refusals or any(
+        refusals[0] <= attempt.arrived <= refusals[-1] and any(is_accepted(status) for _, status in attempt.items())
+        for attempt in cases.attempts(history, fault)
+    ):
+        return []
+    return [
+        record
+        for record in history.by_tenant.get(fault.tenant, ())
+        if record.kind == "data"
+        and any(refusals[0] <= letter.at and letter.seen <= refusals[-1] for letter in history.letters(record))
+    ]
 
 
 def _is_condemned(history: History, tenant: str, record: Produced) -> bool:

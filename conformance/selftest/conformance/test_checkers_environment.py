@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from isolane.conformance.checkers import environment
+from isolane.conformance.history_values import Kind
 from isolane.conformance.selftest.conformance.builders import Story
 from isolane.conformance.selftest.conformance.faulty import faulty, judged
 from isolane.conformance.tokens import Token
@@ -58,6 +59,42 @@ def test_a_record_put_aside_fails(name: str, tmp_path: Path) -> None:
     finding = judged(made, tmp_path, environment.check)
     assert finding.verdict is Verdict.FAIL
     assert "put aside" in finding.summary
+
+
+def unasked(name: str, *, at: float = 12, kind: Kind = "data") -> tuple[Story, Token]:
+    """What is held from 11 to 13, and accepted in the end; and a record that is put aside, and was in no request."""
+    made, _ = held(name)
+    made.deliver("sick", 9.96)  # accepted when the fault had just been told of, and was not there yet
+    token = made.produce("sick", 9, kind=kind)
+    made.put_aside(token, at, tokens=[token])
+    return made, token
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_record_put_aside_that_the_cluster_was_not_asked_about_fails(name: str, tmp_path: Path) -> None:
+    """A circuit that is open after a few refusals empties a topic just as well."""
+    made, token = unasked(name)
+    finding = judged(made, tmp_path, environment.check)
+    assert (finding.verdict, finding.evidence) == (Verdict.FAIL, (str(token),))
+    assert "put aside" in finding.summary
+
+
+def test_who_is_put_aside_while_others_are_accepted_is_not_condemned_for_the_environment(tmp_path: Path) -> None:
+    """Whoever does it knows something of that record: that it is too large, say."""
+    made, _ = unasked("blocked")
+    made.deliver("sick", 11.5)
+    assert judged(made, tmp_path, environment.check).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("at", "kind"),
+    [(10.9, "data"), (12.95, "data"), (12, "poison")],
+    ids=["before the first refusal", "after the last one", "undecodable"],
+)
+def test_what_may_be_put_aside_for_another_reason_is_not_counted(at: float, kind: Kind, tmp_path: Path) -> None:
+    """The cluster may have accepted something until just before, or since; and nobody could send what is broken."""
+    made, _ = unasked("denied-401", at=at, kind=kind)
+    assert judged(made, tmp_path, environment.check).verdict is Verdict.PASS
 
 
 def test_a_record_refused_for_good_while_others_were_accepted_may_be_put_aside(tmp_path: Path) -> None:
