@@ -88,9 +88,15 @@ class Ground:
 
     @property
     def patience(self) -> float:
-        """Seconds within which things must happen that only need the implementation to go on; its claims are capped."""
+        """Seconds within which things must happen that only need the implementation to go on; its claims are capped.
+
+        Where it publishes when a cluster is tried again, that is waited for, and an attempt that may be open before it.
+        """
         believed = bounds.effective(self.descriptor)
-        return 20 + believed["session_timeout"] + believed["metadata_max_age"]
+        usual = 20 + believed["session_timeout"] + believed["metadata_max_age"]
+        if "probe_interval" not in believed:
+            return usual
+        return max(usual, believed["probe_interval"] + believed["request_timeout"])
 
     def name_of(self, tenant: str) -> str:
         """The full name of a tenant of the shape."""
@@ -108,23 +114,26 @@ class Ground:
         """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""
         self._await(lambda: False, seconds, "the end of the phase")
 
-    def _await_none(self, missing: Callable[[], Collection[int]], timeout: float, what: str) -> bool:
-        """Whether none of the records is missing any more within `timeout` seconds.
+    def _await_none(
+        self, missing: Callable[[], Collection[int]], timeout: float, what: str, *, going_on: float = 0.0
+    ) -> bool:
+        """Whether none of the records is missing any more within `timeout` seconds, or `going_on` while they come.
 
         What is committed past will hardly come any more: when nothing else is missing, and nothing comes for a while,
         there is nothing to wait for.
         """
         fewest: float = math.inf
-        latest = time.monotonic()
+        latest = began = time.monotonic()
 
         def over() -> bool:
             nonlocal fewest, latest
             left, now = missing(), time.monotonic()
             if len(left) < fewest:
                 fewest, latest = len(left), now
-            return not left or (now - latest > STILL and all(map(self._is_passed, left)))
+            still = now - latest > STILL
+            return not left or (still and (now - began >= timeout or all(map(self._is_passed, left))))
 
-        return self._await(over, timeout, what) and not fewest
+        return self._await(over, max(timeout, going_on), what) and not fewest
 
     def _is_passed(self, record: int) -> bool:
         """Whether the committed offset is past a record."""

@@ -14,6 +14,9 @@ from isolane.conformance.world.loading import ACKNOWLEDGED_WITHIN
 LOOKED_WITHIN = 20.0
 """Seconds that observers get to see how things are."""
 
+LONGER = 3.0
+"""How many times its time-out a drain may last while it goes on: it must end for whoever waits for its verdicts."""
+
 KNOCK = 0.5
 """Seconds between canaries to a group that begins at the end of topics."""
 
@@ -154,15 +157,16 @@ class Waiting(Behaviour):
         return self._await(looked, LOOKED_WITHIN, "a look")
 
     def drain(self, timeout: float, *, silence: float = 0.0) -> bool:
-        """Stop the load; whether everything produced was accepted within `timeout` seconds.
+        """Stop the load; whether everything produced was accepted within `timeout` seconds, or longer while it comes.
 
-        What is committed past will hardly come any more, so that is not waited for as long. Commits get their interval
-        and a margin to follow, and `silence` seconds more where the implementation may not have heard what was
-        accepted; whether they did is for the checkers to say.
+        What is committed past will hardly come any more, so that is not waited for as long; what comes now and then is
+        waited for up to `LONGER` times as long. Commits get their interval and a margin to follow, and `silence`
+        seconds more where the implementation may not have heard what was accepted; whether they did is for the
+        checkers to say.
         """
         self.phase("drain")
         self.load.settle(ACKNOWLEDGED_WITHIN)
-        drained = self._await_none(self._missing, timeout, "everything accepted")
+        drained = self._await_none(self._missing, timeout, "everything accepted", going_on=LONGER * timeout)
         if drained:
             self.await_committed(silence)
         self.tell("harness", "drained" if drained else "not_drained", missing=len(self._progress.outstanding))
