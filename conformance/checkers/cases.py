@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isolane.conformance.checkers import harness
+from isolane.conformance.checkers import draining, harness
 from isolane.conformance.checkers.delivery import DRAIN
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
@@ -85,9 +85,9 @@ def records(history: History, tokens: Iterable[int | None]) -> list[Produced]:
     return [record for key in keys if (record := history.find(key)) is not None]
 
 
-def undecided(history: History) -> str | None:
+def undecided(history: History, missing: Sequence[Produced]) -> str | None:
     """Return why nothing can be said of what is missing at the end of a history; None where there was time for all."""
-    return broken_off(history) or _starved(history)
+    return broken_off(history) or _starved(history) or _going_on(history, missing)
 
 
 def broken_off(history: History) -> str | None:
@@ -99,12 +99,17 @@ def broken_off(history: History) -> str | None:
 def pending(history: History, missing: Sequence[Produced]) -> str | None:
     """Return why these may yet have been finished; a starved harness is no reason once they were passed over."""
     passed = any(history.committed_past(record) < math.inf for record in missing)
-    return broken_off(history) or (None if passed else _starved(history))
+    return broken_off(history) if passed else undecided(history, missing)
 
 
 def _starved(history: History) -> str | None:
     drain = history.phase(DRAIN)
     return harness.starved(history, drain) if drain else None
+
+
+def _going_on(history: History, missing: Sequence[Produced]) -> str | None:
+    drain = history.phase(DRAIN)
+    return draining.going_on(history, drain, missing) if drain else None
 
 
 def committed_past(history: History, suspects: Sequence[Produced]) -> list[Produced]:

@@ -128,7 +128,7 @@ def _judged(history: History, fault: Fault, found: _Refusals) -> Finding:
     for what, suffered in wrong.items():
         if suffered:
             return judge.fails(what, suffered, figures)
-    if left and (reason := cases.undecided(history)) is None:
+    if left and (reason := cases.undecided(history, left)) is None:
         return judge.fails("records neither accepted nor put aside", left, figures)
     if left:
         return judge.doubts(f"records are neither accepted nor put aside ({len(left)}), but {reason}", figures)

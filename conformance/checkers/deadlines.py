@@ -48,7 +48,7 @@ def _judged(history: History, fault: Fault, deadline: float) -> Finding:
         if reason := harness.excuse(history, longest.arrived, lasted, allowed):
             return judge.doubts(f"{what}, but {reason}", figures)
         return judge.fails(f"{what}; records in it", cases.records(history, longest.tokens()), figures)
-    if forgotten and (reason := cases.undecided(history)) is None:
+    if forgotten and (reason := cases.undecided(history, cases.records(history, forgotten))) is None:
         what = "records taken for done without a whole reply"
         return judge.fails(what, cases.records(history, forgotten), figures)
     if forgotten:

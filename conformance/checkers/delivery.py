@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from isolane.conformance.checkers import harness, searches
+from isolane.conformance.checkers import draining, harness, searches
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
@@ -52,7 +52,9 @@ def _doubt(history: History, owned: Sequence[Produced], missing: Sequence[Produc
         return f"the run ended before its drain was over (records not finished: {len(missing)})"
     if blind := searches.blindness(history):
         return blind
-    reason = harness.starved(history, drain) if missing and not lost else None
+    if not missing or lost:
+        return None
+    reason = harness.starved(history, drain) or draining.going_on(history, drain, missing)
     return f"records were not finished in time ({len(missing)}), but {reason}" if reason else None
 
 

@@ -58,7 +58,7 @@ def _judged(history: History, fault: Fault) -> Finding:
         return judge.fails("records committed past while only the environment was at fault", past, figures)
     if condemned:
         return judge.fails("records put aside while only the environment was at fault", condemned, figures)
-    if left and (reason := cases.undecided(history)):
+    if left and (reason := cases.undecided(history, left)):
         return judge.doubts(f"records that were refused are not accepted ({len(left)}), but {reason}", figures)
     if left:
         return judge.fails("records never accepted after the environment was mended", left, figures)

@@ -47,7 +47,7 @@ def _judged(history: History, fault: Fault) -> Finding:
         return judge.fails(
             "items sent again though they were accepted; records", cases.records(history, again), figures
         )
-    if forgotten and (reason := cases.undecided(history)) is None:
+    if forgotten and (reason := cases.undecided(history, cases.records(history, forgotten))) is None:
         what = "items taken for done that were not accepted; records"
         return judge.fails(what, cases.records(history, forgotten), figures)
     if forgotten:

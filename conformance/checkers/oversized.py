@@ -45,7 +45,7 @@ def check(history: History) -> list[Finding]:
         "records behind them": Figure(len(behind), "", "≥ 1"),
         "of those never finished": Figure(len(left), "", "= 0"),
     }
-    if (stuck or left) and (reason := cases.undecided(history)):
+    if (stuck or left) and (reason := cases.undecided(history, stuck + left)):
         return [judge.doubts(f"records are not finished ({len(stuck) + len(left)}), but {reason}", figures)]
     if stuck:
         return [judge.fails("records larger than every allowance that never went through", stuck, figures)]

@@ -55,7 +55,7 @@ def check(history: History) -> list[Finding]:
     }
     if passed:
         return [judge.fails("records that were passed again and again by later ones", passed, figures)]
-    if left and (reason := cases.undecided(history)):
+    if left and (reason := cases.undecided(history, left)):
         return [judge.doubts(f"records are not finished ({len(left)}), but {reason}", figures)]
     if left:
         return [judge.fails("records that waited at the cap and were never finished", left, figures)]

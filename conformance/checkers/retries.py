@@ -54,7 +54,7 @@ def _judged(history: History, affected: Sequence[Produced], began: dict[int, flo
         return judge.fails("records put aside that were only refused for now", given_up, figures)
     if lost := cases.committed_past(history, left):
         return judge.fails("records given up, committed past and never accepted", lost, figures)
-    if left and (reason := cases.undecided(history)):
+    if left and (reason := cases.undecided(history, left)):
         return judge.doubts(f"records that were refused for now are not finished ({len(left)}), but {reason}", figures)
     if left:
         return judge.fails("records never accepted after they were refused for now", left, figures)

@@ -73,6 +73,12 @@ def first_sent(history: History, record: Produced) -> float:
     return sendings[0].attempt.arrived if sendings else math.inf
 
 
+def last_sent(history: History, record: Produced) -> float:
+    """Return when an item of the record last arrived at a cluster; before everything when none ever did."""
+    sendings = (history.sendings.get(record.record << ITEM_BITS | item, ()) for item in range(record.items))
+    return max((sending.attempt.arrived for each in sendings for sending in each), default=-math.inf)
+
+
 def saturated(history: History, tenant: str, began: float, ended: float) -> bool:
     """Return whether some record of the tenant waited to be sent for the first time, nearly all the time."""
     waits = [

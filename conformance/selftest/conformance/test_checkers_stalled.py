@@ -46,7 +46,7 @@ def stall(*, late: float = 2.0, unrest: float = 4.0, memory: float = 110.0, back
     made.attempt("h0", [waits], 61)
     made.attempt("h1", [deep], 61)
     made.phase("drain", 60)
-    made.phase("end", 70)
+    made.phase("end", 75)
     return made
 
 
