@@ -7,12 +7,13 @@ less, or halves more, stays below.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from isolane.conformance.checkers import cases, slots
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.comparison import CONTROL
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import Attempt, is_accepted, is_retryable
@@ -38,11 +39,15 @@ _BAD = frozenset({Sample.REFUSED, Sample.SLOW, Sample.GIVEN_UP})
 
 @dataclass(frozen=True, slots=True)
 class Halving:
-    """A bad sample that halves the cap: when, of which kind, and how many slots were held at that moment."""
+    """A bad sample that halves the cap: when, of which kind, and how many slots were held at that moment.
+
+    Halvings follow one another in a row while nothing succeeds in between: `since` is when that began.
+    """
 
     at: float
     sample: Sample
     held: int
+    since: float
 
 
 @dataclass(slots=True)
@@ -133,13 +138,14 @@ def follow(history: History, tenant: str, floor: int, ceiling: int) -> Course:
     course = Course(tenant, 0, 0, [], [], [], [])
     cap = Cap(floor, ceiling, floor)
     slow_after = slots.seconds(history, "slow_after", 2.0)
-    held, accepted, late = 0, False, False
+    held, accepted, late, since = 0, False, False, -math.inf
     for at, attempt, arrives in slots.changes(slots.attempts_of(history, tenant)):
         if not arrives:
             sample = sample_of(attempt, slow_after)
             accepted |= sample is Sample.GOOD
+            since = at if cap.raised else since
             if cap.take(sample, attempt.arrived, at):
-                course.halvings.append(Halving(at, sample, held))
+                course.halvings.append(Halving(at, sample, held, since))
                 late = False
             held -= 1
             continue
@@ -185,7 +191,8 @@ def _rise(history: History, courses: Sequence[Course], ceiling: int) -> Finding:
         "most slots held": Figure(max((each.most for each in courses), default=0), "", f"≤ {ceiling}"),
     }
     if fast := _records(history, (each.too_fast for each in courses)):
-        return judge.fails("records sent with more slots than successes and the ceiling allow", fast, figures)
+        what = "records sent with more slots than successes and the ceiling allow"
+        return judge.fails(what, fast, figures, _late(courses, "too_fast"))
     short = [tenant for tenant, most in reached.items() if most < reach]
     if short and half:
         late = [each for each in history.by_tenant[short[0]] if half[0] <= slots.first_sent(history, each)]
@@ -205,10 +212,20 @@ def _fall(history: History, courses: Sequence[Course]) -> Finding:
         "requests beyond the halved cap": Figure(sum(len(each.too_late) for each in courses), "", "= 0"),
     }
     if late := _records(history, (each.too_late for each in courses)):
-        return judge.fails("records sent while the tenant held as many slots as its halved cap", late, figures)
+        what = "records sent while the tenant held as many slots as its halved cap"
+        return judge.fails(what, late, figures, _late(courses, "too_late"))
     if missing := [kind.value for kind in (Sample.REFUSED, Sample.SLOW) if not kinds[kind]]:
         return judge.doubts(f"with several slots held no request was {' or '.join(missing)}", figures)
     return judge.passes(f"no request came before the slots were fewer than the halved cap ({len(halvings)})", figures)
+
+
+def _late(courses: Sequence[Course], which: str) -> Iterator[Late]:
+    """Yield how long after a row of halvings began each of these requests came; without one it is late for ever."""
+    for course in courses:
+        attempts: list[Attempt] = getattr(course, which)
+        for attempt in attempts:
+            since = max((each.since for each in course.halvings if each.at <= attempt.arrived), default=-math.inf)
+            yield Late(since, attempt.arrived - since, SLACK)
 
 
 def _waited_at_first(history: History, tenant: str) -> bool:

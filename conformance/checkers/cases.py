@@ -21,6 +21,15 @@ from isolane.conformance.verdict import Figure, Finding, Verdict
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """Something that lasted too long: since when, how many seconds, and how many it may."""
+
+    since: float
+    seconds: float
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
 class Judge:
     """Makes the findings of one requirement on one history, or on one case of it."""
 
@@ -36,9 +45,16 @@ class Judge:
         """Return the finding that nothing can be said."""
         return self._finding(Verdict.INCONCLUSIVE, summary, figures)
 
-    def fails(self, what: str, records: Iterable[Produced], figures: Mapping[str, Figure]) -> Finding:
-        """Return the finding that `what` happened to these records, of which there is one at least."""
+    def fails(
+        self, what: str, records: Iterable[Produced], figures: Mapping[str, Figure], late: Iterable[Late] = ()
+    ) -> Finding:
+        """Return the finding that `what` happened to these records, of which there is one at least.
+
+        Where it did because of what was `late`, and a starved harness may be the reason for all of that, it is a doubt.
+        """
         suffered = list(dict.fromkeys(records))
+        if reason := self._excuse(late):
+            return self.doubts(f"{what} ({len(suffered)}), but {reason}", figures)
         first = suffered[0]
         return Finding(
             self.requirement,
@@ -51,9 +67,20 @@ class Judge:
             story=story(self.history, first),
         )
 
-    def violates(self, summary: str, figures: Mapping[str, Figure]) -> Finding:
-        """Return the finding that something was wrong, of which no record can tell more."""
+    def violates(self, summary: str, figures: Mapping[str, Figure], late: Iterable[Late] = ()) -> Finding:
+        """Return the finding that something was wrong, of which no record can tell more; `late` is that of `fails`."""
+        if reason := self._excuse(late):
+            return self.doubts(f"{summary}, but {reason}", figures)
         return self._finding(Verdict.FAIL, summary, figures)
+
+    def _excuse(self, late: Iterable[Late]) -> str | None:
+        """Return why all of these may be the harness' own fault; None when one cannot, or when there are none."""
+        excuse = None
+        for each in late:
+            excuse = harness.excuse(self.history, each.since, each.seconds, each.bound)
+            if excuse is None:
+                return None
+        return excuse
 
     def _finding(self, verdict: Verdict, summary: str, figures: Mapping[str, Figure]) -> Finding:
         return Finding(self.requirement, self.history.scenario, verdict, summary, self.case, figures)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 from isolane.conformance.checkers import cases, membership, slots
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.membership import JOINED
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import is_accepted
@@ -65,7 +65,8 @@ def _throughput(history: History, alone: list[Phase], after: Phase, counted: dic
     }
     waiting = list(_waiting(history, after))
     if other < THROUGHPUT * one and waiting:
-        return judge.fails("throughput fell with the cycles; records that waited", waiting, figures)
+        slow = [Late(after.began, after.seconds, after.seconds)]
+        return judge.fails("throughput fell with the cycles; records that waited", waiting, figures, slow)
     if not all(_is_saturated(history, phase) for phase in (alone[0], after)):
         return judge.doubts("not all the time something waited to be delivered", figures)
     return _passed(judge, f"throughput after the cycles is {other / one:.2f} of that before", figures, counted)

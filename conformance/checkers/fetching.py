@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from isolane.conformance.checkers import cases, slots, span
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.plateau import PACKED
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault, Produced
@@ -66,7 +66,10 @@ def _alongside(history: History, fault: Fault) -> Finding:
     if not held or not beside:
         return judge.doubts("no partition was held beside others", figures)
     if len(late) > (1 - ALONGSIDE) * len(beside):
-        return judge.fails("records that waited beside a held partition", late, figures)
+        lasted = fault.ended - fault.began
+        return judge.fails(
+            "records that waited beside a held partition", late, figures, [Late(fault.began, lasted, lasted)]
+        )
     return judge.passes("the partitions beside a held one went on", figures)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -101,14 +102,21 @@ def lateness(history: History, records: Sequence[Produced], phase: Phase) -> tup
 def excuse(history: History, since: float, seconds: float, bound: float) -> str | None:
     """Return why something that took so long since then may be the harness' own fault; None when it cannot.
 
-    What took several times as long as its bound, or is endless, no starved harness explains.
+    What took several times as long as its bound, or is endless, no starved harness explains; unless it told of having
+    stood still for all that is beyond the bound.
     """
-    if seconds > EXCUSABLE * bound:
+    if seconds > EXCUSABLE * bound and seconds > bound + _stood_still(history, since, seconds):
         return None
     reasons = (
         starved(history, phase) for phase in history.phases if phase.began < since + seconds and phase.ended > since
     )
     return next(filter(None, reasons), None)
+
+
+def _stood_still(history: History, since: float, seconds: float) -> float:
+    """Return for how many seconds, at most, something of the harness was told to stand still in a stretch."""
+    told = _delays(history, Phase("", since, since + seconds)) if seconds < math.inf else ()
+    return max((lasted for name, lasted in told if name != "load_lag"), default=0.0)
 
 
 def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:

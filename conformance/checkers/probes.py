@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import cases, slots
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault, Produced
 from isolane.conformance.verdict import Figure, Finding
@@ -48,7 +48,8 @@ def check(history: History) -> list[Finding]:
         figures["longest time between the end of an attempt and the next"] = Figure(worst.seconds, "s", allowed)
     if late:
         waited = [each.waiting for each in late]
-        return [judge.fails("records that waited while their cluster was not probed", waited, figures)]
+        slow = [Late(each.began, each.seconds, bound(history, each)) for each in late]
+        return [judge.fails("records that waited while their cluster was not probed", waited, figures, slow)]
     if figures["probes"].value < 2:
         return [judge.doubts("no sick tenant's cluster was seen to be probed twice", figures)]
     return [judge.passes("a sick tenant's cluster was probed again in time, each time", figures)]

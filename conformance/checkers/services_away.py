@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import membership
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.membership import JOINED
 from isolane.conformance.checkers.partitions import discovery_bound
 from isolane.conformance.history import History
@@ -92,7 +92,8 @@ def _recovered(history: History, absence: Absence) -> Finding:
     if late and history.last <= absence.ended + bound:
         return judge.doubts("the run ended before all that waited was due", figures)
     if late:
-        return judge.fails(f"records not finished {bound:g} s after {absence.what} was back", late, figures)
+        what = f"records not finished {bound:g} s after {absence.what} was back"
+        return judge.fails(what, late, figures, [Late(absence.ended, took, bound)])
     if not waiting:
         return judge.doubts(f"nothing waited for {absence.what}", figures)
     restarted = any(event.name == JOINED and absence.ended <= event.at < absence.ended + took for event in events)

@@ -9,10 +9,10 @@ from itertools import pairwise
 from statistics import median
 
 from isolane.conformance.checkers import cases, membership, sight, slots
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.membership import JOINED, KILLED, LEFT, THAWED, Change, Place
 from isolane.conformance.checkers.partitions import REBALANCE
-from isolane.conformance.history import History
+from isolane.conformance.history import GROUP_SEEN, History
 from isolane.conformance.history_values import Produced
 from isolane.conformance.verdict import Figure, Finding
 
@@ -87,17 +87,17 @@ def _ends(history: History, stalls: list[Stall], stalled: list[Change]) -> Findi
     """REB-5: from the moment when the group begins to change until it is at rest."""
     judge = Judge(history, "REB-5")
     joined = [change for change in stalled if change.event.name == JOINED]
-    stretches = [
-        (began, min(ended, history.last) - began)
+    lasted = [
+        Late(began, min(ended, history.last) - began, ENDS)
         for began, ended in membership.unrest(history)
         if any(stall.began <= began < stall.ended for stall in stalls)
     ]
     late = [change for change in joined if change.until - change.event.at > START + REBALANCE and not _is_in(change)]
-    worst = max((seconds for _, seconds in stretches), default=0.0)
+    worst = max((each.seconds for each in lasted), default=0.0)
     unseen = sight.of_group(history, ((stall.began, stall.ended) for stall in stalls))
     figures = {
         "members that joined while every cluster was stalled": Figure(len(joined), "", "≥ 1"),
-        "rebalances seen then": Figure(len(stretches)),
+        "rebalances seen then": Figure(len(lasted)),
         "the longest of them": Figure(worst, "s", f"≤ {ENDS:g}"),
         "members that did not get in": Figure(len(late), "", "= 0"),
         "longest that the group was not seen for then": sight.figure(unseen),
@@ -105,7 +105,9 @@ def _ends(history: History, stalls: list[Stall], stalled: list[Change]) -> Findi
     waiting = [record for stall in stalls if (record := _waiting(history, stall)) is not None]
     if (worst > ENDS or late) and waiting:
         what = f"the group was not at rest for {worst:.1f} s while every cluster was stalled; records that waited"
-        return judge.fails(what, waiting, figures)
+        slow = [each for each in lasted if each.seconds > ENDS]
+        slow += [Late(each.event.at, each.until - each.event.at, START + REBALANCE) for each in late]
+        return judge.fails(what, waiting, figures, slow)
     if not history.groups:
         return judge.doubts("nobody may see the group", figures)
     if not waiting or not any(map(_is_in, joined)):
@@ -233,7 +235,8 @@ def _stays(history: History, stalls: list[Stall]) -> Finding:
     waiting = [record for stall in stalls if (record := _waiting(history, stall)) is not None]
     if moved and waiting:
         what = f"the group became {moved[0].state} in an outage, and nobody had come or gone; records that waited"
-        return judge.fails(what, waiting, figures)
+        session = slots.seconds(history, "session_timeout", 0.0) + GROUP_SEEN
+        return judge.fails(what, waiting, figures, [Late(each.at - session, session, session) for each in moved])
     if not history.groups:
         return judge.doubts("nobody may see the group", figures)
     if not calms or not waiting:

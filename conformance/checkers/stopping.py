@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import membership, slots
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.faults import KINDS
 from isolane.conformance.checkers.membership import JOINED
 from isolane.conformance.checkers.offsets import breaches
@@ -109,7 +109,9 @@ def _in_time(history: History, stop: Stop, grace: float) -> Finding:
     if stop.seconds == math.inf and history.last <= stop.at + grace + MARGIN:
         return judge.doubts("the run ended before the member had to", figures)
     if stop.seconds > grace + MARGIN or stop.code == -9:
-        return judge.violates(f"a member that was told to stop had not ended {grace:g} s later", figures)
+        # One that is killed is so when the grace is over: before that it was something else.
+        late = [Late(stop.at, stop.seconds, grace)] if stop.seconds >= grace else []
+        return judge.violates(f"a member that was told to stop had not ended {grace:g} s later", figures, late)
     return judge.passes(f"the member ended {stop.seconds:.1f} s after it was told to", figures)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from isolane.conformance.checkers import membership, rates
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.comparison import GAP
 from isolane.conformance.checkers.partitions import discovery_bound
 from isolane.conformance.history import History
@@ -62,7 +62,7 @@ def _judged(history: History, change: Change) -> Finding:
     judge = Judge(history, "OPS-4", f"{change.what}: {change.tenant}")
     bound = discovery_bound(history)
     until = min(change.until, change.at + bound)
-    gap, suffered = _longest_gap(history, change, until)
+    since, gap, suffered = _longest_gap(history, change, until)
     restarts = sum(change.at <= event.at < until for event in membership.processes(history))
     figures = {
         "longest gap of another tenant": Figure(gap, "s", f"< {GAP:g}"),
@@ -73,22 +73,25 @@ def _judged(history: History, change: Change) -> Finding:
         return judge.violates(summary, figures)
     if gap >= GAP and suffered is not None:
         what = f"another tenant had nothing accepted for {gap:.1f} s as one was {change.what}; records that waited"
-        return judge.fails(what, [suffered], figures)
+        return judge.fails(what, [suffered], figures, [Late(since, gap, GAP)])
     return _stopped(judge, change, figures) if change.what == LEFT else _served(judge, change, bound, figures)
 
 
-def _longest_gap(history: History, change: Change, until: float) -> tuple[float, Produced | None]:
-    """Return the longest that another healthy tenant had nothing accepted while work was pending, and what waited."""
-    worst, suffered = 0.0, None
+def _longest_gap(history: History, change: Change, until: float) -> tuple[float, float, Produced | None]:
+    """Return since when another healthy tenant had nothing accepted while work was pending, how long, and what waited.
+
+    That is the longest of all such times.
+    """
+    since, worst, suffered = change.at, 0.0, None
     for tenant in history.meta.tenants:
         if tenant.role != "healthy" or tenant.name == change.tenant:
             continue
         records = history.by_tenant[tenant.name]
         gap = rates.longest_gap(((record.acked, history.accepted_at(record)) for record in records), change.at, until)
         if gap.seconds > worst:
-            worst = gap.seconds
+            since, worst = gap.began, gap.seconds
             suffered = next((each for each in records if history.accepted_at(each) >= gap.began + gap.seconds), None)
-    return worst, suffered
+    return since, worst, suffered
 
 
 def _stopped(judge: Judge, change: Change, figures: dict[str, Figure]) -> Finding:
@@ -108,7 +111,8 @@ def _stopped(judge: Judge, change: Change, figures: dict[str, Figure]) -> Findin
         "delivered all the same": Figure(len(late), "", "= 0"),
     }
     if late:
-        return judge.fails("records delivered for a tenant that had been removed", late, figures)
+        slow = [Late(change.at, max(map(history.finished_at, late)) - change.at, EFFECT)]
+        return judge.fails("records delivered for a tenant that had been removed", late, figures, slow)
     if not waiting:
         return judge.doubts("nothing came for the tenant that was removed", figures)
     return judge.passes("nothing was delivered for a tenant that had been removed, and nobody noticed", figures)
@@ -129,7 +133,10 @@ def _served(judge: Judge, change: Change, bound: float, figures: dict[str, Figur
         return judge.doubts("the run ended before all that waited for the change was due", figures)
     if late:
         return judge.fails(
-            f"records that waited for a tenant to be {change.what}, and were not delivered", late, figures
+            f"records that waited for a tenant to be {change.what}, and were not delivered",
+            late,
+            figures,
+            [Late(change.at, took, bound)],
         )
     if not waiting:
         return judge.doubts(f"nothing waited for the tenant to be {change.what}", figures)
