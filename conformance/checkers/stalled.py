@@ -13,7 +13,7 @@ from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.membership import JOINED, KILLED, LEFT, THAWED, Change, Place
 from isolane.conformance.checkers.partitions import REBALANCE
 from isolane.conformance.history import GROUP_SEEN, History
-from isolane.conformance.history_values import Produced
+from isolane.conformance.history_values import GROUP_OBSERVER, Produced
 from isolane.conformance.verdict import Figure, Finding
 
 ENDS = 8.0
@@ -87,17 +87,19 @@ def _ends(history: History, stalls: list[Stall], stalled: list[Change]) -> Findi
     """REB-5: from the moment when the group begins to change until it is at rest."""
     judge = Judge(history, "REB-5")
     joined = [change for change in stalled if change.event.name == JOINED]
-    lasted = [
-        Late(began, min(ended, history.last) - began, ENDS)
+    stretches = [
+        (began, min(ended, history.last))
         for began, ended in membership.unrest(history)
         if any(stall.began <= began < stall.ended for stall in stalls)
     ]
+    lasted = [Late(began, max(0.0, _last_look(history, ended) - began), ENDS) for began, ended in stretches]
+    longest = max((ended - began for began, ended in stretches), default=0.0)
     late = [change for change in joined if change.until - change.event.at > START + REBALANCE and not _is_in(change)]
     worst = max((each.seconds for each in lasted), default=0.0)
     unseen = sight.of_group(history, ((stall.began, stall.ended) for stall in stalls))
     figures = {
         "members that joined while every cluster was stalled": Figure(len(joined), "", "≥ 1"),
-        "rebalances seen then": Figure(len(lasted)),
+        "rebalances seen then": Figure(len(stretches)),
         "the longest of them": Figure(worst, "s", f"≤ {ENDS:g}"),
         "members that did not get in": Figure(len(late), "", "= 0"),
         "longest that the group was not seen for then": sight.figure(unseen),
@@ -110,11 +112,24 @@ def _ends(history: History, stalls: list[Stall], stalled: list[Change]) -> Findi
         return judge.fails(what, waiting, figures, slow)
     if not history.groups:
         return judge.doubts("nobody may see the group", figures)
+    if longest > ENDS >= worst:
+        what = f"the longest rebalance took from {worst:.1f} s to {longest:.1f} s"
+        return judge.doubts(f"{what}: nobody saw the group before that, and {ENDS:g} s are allowed", figures)
     if not waiting or not any(map(_is_in, joined)):
         return judge.doubts("no member came while every cluster was stalled and records waited", figures)
     if unseen > sight.BLIND:
         return judge.doubts(f"nobody saw the group for {unseen:.1f} s while every cluster was stalled", figures)
     return judge.passes(f"with every cluster stalled the longest rebalance took {worst:.1f} s", figures)
+
+
+def _last_look(history: History, at: float) -> float:
+    """Return the last moment before this one at which the group was seen, as far as it is told that it was not."""
+    blind = [
+        (event.at - float(event.detail["seconds"]), event.at)
+        for event in history.events
+        if event.kind == "harness" and event.detail.get("of") == GROUP_OBSERVER and "seconds" in event.detail
+    ]
+    return min((since for since, until in blind if since <= at <= until), default=at)
 
 
 def _is_in(change: Change) -> bool:

@@ -162,3 +162,18 @@ def test_a_starved_harness_explains_no_more_than_it_can(
 ) -> None:
     """Neither what takes several times as long as it may, nor what was not late, nor what was at another time."""
     assert judged(requirement, check, starve(make(), at), tmp_path)[Verdict.FAIL]
+
+
+def test_a_rebalance_lasts_until_it_was_last_seen(tmp_path: Path) -> None:
+    """Kafka may have been at rest for all the time for which nobody looked: that is neither a pass nor a violation."""
+    made = restless(9.2)
+    assert judged("REB-5", stalled.check, made, tmp_path / "seen")[Verdict.FAIL]
+    made.event(34.2, "harness", "sampler_gap", seconds=9.1, of="group-observer")
+    (finding,) = judged("REB-5", stalled.check, made, tmp_path / "not seen")[Verdict.INCONCLUSIVE]
+    assert finding.summary == (
+        "the longest rebalance took from 1.0 s to 9.2 s: nobody saw the group before that, and 8 s are allowed"
+    )
+    made = restless(8.4)
+    made.event(33.4, "harness", "sampler_gap", seconds=0.8, of="group-observer")
+    (finding,) = judged("REB-5", stalled.check, made, tmp_path / "a moment")[Verdict.INCONCLUSIVE]
+    assert "from 7.6 s to 8.4 s" in finding.summary
