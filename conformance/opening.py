@@ -189,7 +189,7 @@ class _Opening:
         clusters = self._services.clusters
         if isinstance(clusters, ScriptedClusters):
             watch = ClusterWatch(clusters, self._names.owning[0].name, events)
-            self._periodically("cluster-watch", watch.read, events, period=self_watch.PERIOD)
+            self._periodically("cluster-watch", watch.read, events)
 
     def _put_between(self) -> Proxy:
         assert self._listener is not None

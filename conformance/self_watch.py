@@ -10,7 +10,7 @@ from isolane.fixtures.cluster import ScriptedClusters
 from isolane.fixtures.errors import FixtureError
 
 PERIOD = 0.5
-"""Seconds between looks."""
+"""Seconds between looks at the clock."""
 
 WORTH_TELLING = 0.2
 """Seconds from which on the history tells of something; checkers have bounds of their own."""
@@ -25,6 +25,7 @@ class ClusterWatch:
     def __init__(self, clusters: ScriptedClusters, tenant: str, events: HistoryWriter) -> None:
         """Watch by asking for one tenant's counters."""
         self._clusters, self._tenant, self._events = clusters, tenant, events
+        self._answered: float | None = None  # when they last did, so that they did not stand still before
 
     def read(self) -> None:
         """Ask once; clusters that are gone are somebody else's to tell."""
@@ -34,8 +35,11 @@ class ClusterWatch:
         except FixtureError:
             return
         ended = time.monotonic()
-        if ended - began > WORTH_TELLING:
-            self._events.write({"at": ended, "kind": "harness", "name": "cluster_lag", "seconds": ended - began})
+        since = began if self._answered is None else self._answered
+        self._answered = ended
+        if (seconds := ended - began) > WORTH_TELLING:
+            line = {"at": ended, "kind": "harness", "name": "cluster_lag", "seconds": seconds, "since": since}
+            self._events.write(line)
 
 
 class ClockWatch:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import MappingProxyType
 
 from isolane.conformance.checkers import harness, rates
@@ -56,44 +57,53 @@ class Reading:
         who: Whose it is.
         rate: Records accepted a second, over the whole phase.
         share: Records accepted for each one scheduled, over the whole phase.
-        window: Its worst window.
+        windows: Each window in which it was offered enough.
         p99: The delay in seconds, from the scheduled time, that 1 % of the phase's records exceeded.
         gap: The longest time without an acceptance while records that Kafka had acknowledged were pending.
         slowest: The record of the phase that took longest.
-        late: The most seconds that the harness was late by meanwhile.
-        late_with: What that was: load lag, or a sampler gap.
     """
 
     who: str
     rate: float
     share: float
-    window: rates.Window
+    windows: Sequence[rates.Window]
     p99: float
     gap: rates.Gap
     slowest: Produced
-    late: float = 0.0
-    late_with: str = ""
+
+    @property
+    def window(self) -> rates.Window:
+        """Its worst window."""
+        return min(self.windows, key=attrgetter("share"))
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A bound that was broken: how, as the end of a sentence, and by how many seconds."""
+    """A bound that was broken: how, as the end of a sentence, by how many seconds, and when (None: the whole phase)."""
 
     how: str
     excess: float
+    when: Phase | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One flow under a fault, beside its own control."""
+    """One flow under a fault, beside its own control.
+
+    Attributes:
+        control: What it felt in the control.
+        fault: What it felt under the fault.
+        doubt: Why all that breaks a bound may be the harness' own doing; None when it is not.
+    """
 
     control: Reading
     fault: Reading
+    doubt: str | None = None
 
     @property
     def ratio(self) -> float:
         """The worst window's share, relative to the control's worst; a control that caught up counts as 1."""
-        return self.fault.window.share / min(1.0, self.control.window.share)
+        return self._ratio(self.fault.window)
 
     @property
     def retention(self) -> float:
@@ -116,27 +126,34 @@ class Comparison:
         return 1 - (1 - RATE) * WINDOW / min(WINDOW, self.fault.window.seconds)
 
     def breaches(self) -> list[Breach]:
-        """Return what breaks a bound."""
-        window, gap = self.fault.window.seconds, self.fault.gap.seconds
-        found = []
-        if self.ratio < self.rate_bound:
-            how = f"its rate in the worst {window:.3g} s fell to {self.ratio:.2f} of the control's"
-            found.append(Breach(how, window * (self.rate_bound - self.ratio)))
+        """Return what breaks a bound, of the windows the worst."""
+        slow = max(self._slow(), key=attrgetter("excess"), default=None)
+        return ([] if slow is None else [slow]) + self._late()
+
+    def all_breaches(self) -> list[Breach]:
+        """Return what breaks a bound, each window apart."""
+        return self._slow() + self._late()
+
+    def _ratio(self, window: rates.Window) -> float:
+        return window.share / min(1.0, self.control.window.share)
+
+    def _slow(self) -> list[Breach]:
+        return [self._too_slow(window) for window in self.fault.windows if self._ratio(window) < self.rate_bound]
+
+    def _too_slow(self, window: rates.Window) -> Breach:
+        ratio, seconds = self._ratio(window), window.seconds
+        how = f"its rate in the worst {seconds:.3g} s fell to {ratio:.2f} of the control's"
+        return Breach(how, seconds * (self.rate_bound - ratio), Phase("", window.began, window.began + seconds))
+
+    def _late(self) -> list[Breach]:
+        found, gap = [], self.fault.gap
         if self.fault.p99 > self.delay_bound:
             how = f"its p99 delay was {_seconds(self.fault.p99)} (allowed {self.delay_bound:.2f} s)"
             found.append(Breach(how, self.fault.p99 - self.delay_bound))
-        if gap >= GAP:
-            found.append(Breach(f"it had nothing accepted for {gap:.1f} s while records were pending", gap - GAP))
+        if gap.seconds >= GAP:
+            how = f"it had nothing accepted for {gap.seconds:.1f} s while records were pending"
+            found.append(Breach(how, gap.seconds - GAP, Phase("", gap.began, gap.began + gap.seconds)))
         return found
-
-    @property
-    def doubt(self) -> str | None:
-        """Why what breaks a bound may be the harness' own doing: it was late by as much; None when it was not."""
-        excess = max((breach.excess for breach in self.breaches()), default=math.inf)
-        if excess >= self.fault.late:
-            return None
-        late = f"{self.fault.late_with} of {self.fault.late:.2f} s"
-        return f"the harness was starved: {late}, and {self.fault.who} was only {excess:.2f} s beyond its bounds"
 
 
 def tenant(history: History, name: str) -> Flow:
@@ -168,8 +185,8 @@ def read(history: History, phase: Phase, flow: Flow) -> Reading | None:
     times = [(record, history.accepted_at(record)) for record in flow.records]
     scheduled = [record.scheduled for record in flow.records]
     accepted = sorted(at for _, at in times if at < math.inf)
-    window = rates.worst_window(scheduled, accepted, phase.began, phase.ended, length=WINDOW, step=STEP, least=FEWEST)
-    if window is None:
+    windows = rates.windows(scheduled, accepted, phase.began, phase.ended, length=WINDOW, step=STEP, least=FEWEST)
+    if not windows:
         return None
     delays = [
         (min(at, until) - record.scheduled, record)
@@ -177,17 +194,14 @@ def read(history: History, phase: Phase, flow: Flow) -> Reading | None:
         if phase.began <= record.scheduled < phase.ended
     ]
     done = rates.count(accepted, phase.began, phase.ended)
-    late, late_with = harness.lateness(history, flow.records, phase)
     return Reading(
         who=flow.who,
         rate=done / phase.seconds,
         share=done / len(delays),
-        window=window,
+        windows=windows,
         p99=rates.quantile((delay for delay, _ in delays), 0.99),
         gap=rates.longest_gap(((record.acked, at) for record, at in times), phase.began, phase.ended),
         slowest=max(delays, key=lambda each: each[0])[1],
-        late=late,
-        late_with=late_with,
     )
 
 
@@ -303,7 +317,25 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
     compared = Comparison(before, during)
     if during.p99 == math.inf and len(compared.breaches()) == 1 and history.last < phase.ended + compared.delay_bound:
         raise CannotJudgeError(f"the run ended before all of {flow.who} in {phase.name} was due")
-    return compared
+    return replace(compared, doubt=_doubt(history, phase, flow, compared))
+
+
+def _doubt(history: History, phase: Phase, flow: Flow, compared: Comparison) -> str | None:
+    """Return why all that breaks a bound may be the harness' own doing: it was late then by more than it is broken by.
+
+    Each window is asked about by itself, so that a moment in which Kafka stood still excuses no other.
+    """
+    reason = None
+    for breach in sorted(compared.all_breaches(), key=attrgetter("excess"), reverse=True):
+        if breach.when is None:
+            late, what = harness.lateness(history, flow.records, phase)
+        else:
+            late, what = harness.hiccup(history, flow.records, breach.when)
+        if breach.excess >= late:
+            return None
+        beyond = f"{flow.who} was only {breach.excess:.2f} s beyond its bounds"
+        reason = reason or f"the harness was starved: {what} of {late:.2f} s, and {beyond}"
+    return reason
 
 
 def _broken(comparisons: Sequence[Comparison]) -> tuple[Comparison, list[str]]:

@@ -30,6 +30,9 @@ OFFERED = 0.95
 EXCUSABLE = 4.0
 """How many times its bound something may take for a starved harness to be the reason."""
 
+NOTICEABLE = 0.1
+"""Seconds from which on a record is late."""
+
 _LIMITS = {
     "load_lag": LOAD_LAG,
     "sampler_gap": SAMPLER_GAP,
@@ -92,11 +95,27 @@ def lag(records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
 
 
 def lateness(history: History, records: Sequence[Produced], phase: Phase) -> tuple[float, str]:
-    """Return the most seconds that the harness was late by in a phase, and with what: load, Kafka, or its own looks."""
-    looks = [sample for sample in history.samples if phase.began <= sample.at < phase.ended]
-    gaps = [after.at - before.at for before, after in pairwise(looks) if after.pid == before.pid]
-    gap = max(gaps) - quantile(gaps, 0.5) if gaps else 0.0
-    return max(lag(records, phase), (gap, "sampler gap"))
+    """Return the most seconds that the harness was late by in a phase, and with what.
+
+    That is with 1 % of the records at least, whose load, Kafka, or clusters were late; or with its own looks.
+    """
+    held = _nearly_most(_held(history, _due(records, phase)))
+    return max(lag(records, phase), (held, "cluster lag"), (_sampler_gap(history, phase), "sampler gap"))
+
+
+def hiccup(history: History, records: Sequence[Produced], moment: Phase) -> tuple[float, str]:
+    """Return the most seconds that a moment in which records were due may lack because of the harness, and with what.
+
+    As many as one of them was late by, but no more than were taken by all that were: one that is late lacks alone.
+    """
+    due = _due(records, moment)
+    delays = {
+        "load lag": [record.sent - record.scheduled for record in due],
+        "Kafka's acknowledgement lag": [record.acked - record.sent for record in due],
+        "cluster lag": _held(history, due),
+    }
+    lacks = [(_lacking(seconds, moment), what) for what, seconds in delays.items()]
+    return max(*lacks, (_sampler_gap(history, moment), "sampler gap"))
 
 
 def excuse(history: History, since: float, seconds: float, bound: float) -> str | None:
@@ -130,6 +149,29 @@ def _delays(history: History, phase: Phase) -> Iterator[tuple[str, float]]:
             if event.at >= phase.began and began <= phase.ended and not excused:
                 yield event.name, seconds
     yield "load_lag", _nearly_most(record.sent - record.scheduled for record in _due(history.produced, phase))
+
+
+def _held(history: History, records: Sequence[Produced]) -> list[float]:
+    """Return for how many seconds the clusters stood still while each record was under way to them.
+
+    They may have done so since they last answered, which is before somebody asked them again.
+    """
+    lags = [event for event in history.events if (event.kind, event.name) == ("harness", "cluster_lag")]
+    stills = [(float(each.detail.get("since", each.at - float(each.detail["seconds"]))), each.at) for each in lags]
+    ways = [(record.acked, history.accepted_at(record)) for record in records] if stills else []
+    return [sum(max(0.0, min(at, ended) - max(acked, began)) for began, ended in stills) for acked, at in ways]
+
+
+def _lacking(seconds: Sequence[float], moment: Phase) -> float:
+    late = sum(each > NOTICEABLE for each in seconds)
+    return min(max(seconds), moment.seconds * late / len(seconds)) if late else 0.0
+
+
+def _sampler_gap(history: History, phase: Phase) -> float:
+    """Return by how much the longest time between two looks at a process, that meets the phase, exceeds the usual."""
+    looks = [two for two in pairwise(history.samples) if two[0].at < phase.ended and two[1].at >= phase.began]
+    gaps = [after.at - before.at for before, after in looks if after.pid == before.pid]
+    return max(gaps) - quantile(gaps, 0.5) if gaps else 0.0
 
 
 def _due(records: Sequence[Produced], phase: Phase) -> list[Produced]:

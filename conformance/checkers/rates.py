@@ -36,7 +36,7 @@ def count(times: Sequence[float], began: float, ended: float) -> int:
     return bisect_left(times, ended) - bisect_left(times, began)
 
 
-def worst_window(
+def windows(
     scheduled: Sequence[float],
     accepted: Sequence[float],
     began: float,
@@ -45,8 +45,8 @@ def worst_window(
     length: float,
     step: float,
     least: int,
-) -> Window | None:
-    """Return the window with the smallest share of accepted to scheduled; None when none had enough scheduled.
+) -> list[Window]:
+    """Return the windows in which enough was scheduled.
 
     Windows lie wholly within [began, ended] and begin every `step`; a stretch shorter than `length` is one window.
     What was scheduled before a window and is accepted in it counts, as does the reverse, so at a steady delay the
@@ -62,16 +62,9 @@ def worst_window(
         least: Records that must be scheduled in a window for its share to mean something.
     """
     length = min(length, ended - began)
-    worst: Window | None = None
-    for number in range(math.floor((ended - began - length) / step + 1e-9) + 1):
-        at = began + number * step
-        due = count(scheduled, at, at + length)
-        if due < least:
-            continue
-        window = Window(at, length, due, count(accepted, at, at + length))
-        if worst is None or window.share < worst.share:
-            worst = window
-    return worst
+    begins = (began + number * step for number in range(math.floor((ended - began - length) / step + 1e-9) + 1))
+    found = (Window(at, length, count(scheduled, at, at + length), count(accepted, at, at + length)) for at in begins)
+    return [window for window in found if window.scheduled >= least]
 
 
 def quantile(values: Iterable[float], part: float) -> float:

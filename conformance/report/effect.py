@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 
 from isolane.conformance.checkers import faults, rates
 from isolane.conformance.checkers.comparison import CONTROL
@@ -64,15 +65,9 @@ def effect(history: History, tenant: str, fault: Fault) -> Effect:
     records = history.by_tenant[tenant]
     times = [(record, history.accepted_at(record)) for record in records]
     accepted = sorted(at for _, at in times if at < math.inf)
-    window = rates.worst_window(
-        [record.scheduled for record in records],
-        accepted,
-        during.began,
-        during.ended,
-        length=WORST,
-        step=STEP,
-        least=1,
-    )
+    scheduled = [record.scheduled for record in records]
+    windows = rates.windows(scheduled, accepted, during.began, during.ended, length=WORST, step=STEP, least=1)
+    window = min(windows, key=attrgetter("share"), default=None)
     before, meanwhile = _delays(times, calm, until=calm.ended), _delays(times, during)
     if window is None or not before or not meanwhile:
         raise NothingToMeasureError(f"{history.folder}: {tenant} was not offered anything all the time")

@@ -216,25 +216,26 @@ def story(*, healthy: int = 2, items: int = 1, judges: tuple[str, ...] = ()) -> 
     )
 
 
-def isolated(*, fault: str = "slow", healthy: int = 2, rate: float = 20) -> Story:
-    """Ten seconds of control, ten of a fault that bites and that nobody else feels, a heal and a drain."""
+def isolated(*, fault: str = "slow", healthy: int = 2, rate: float = 20, seconds: int = 10) -> Story:
+    """Ten seconds of control, ten or as many of a fault that bites and that nobody else feels, a heal and a drain."""
+    healed = 110 + seconds
     made = story(healthy=healthy, judges=("TEN-2", "ISO-1", "ISO-3", "DEL-1", "OFF-1"))
     made.phase("control", 100)
-    made.fault(fault, "sick", 110, 120)
-    made.phase(f"heal:{fault}", 120)
-    made.phase("drain", 125)
-    made.phase("end", 126)
+    made.fault(fault, "sick", 110, healed)
+    made.phase(f"heal:{fault}", healed)
+    made.phase("drain", healed + 5)
+    made.phase("end", healed + 6)
     for number in range(healthy):
-        made.flow(f"h{number}", 100, 120, rate=rate)
+        made.flow(f"h{number}", 100, healed, rate=rate)
     made.flow("sick", 100, 110, rate=rate)
-    stuck = [made.produce("sick", 110 + number / 10) for number in range(100)]
+    stuck = [made.produce("sick", 110 + number / 10) for number in range(10 * seconds)]
     if fault.startswith("pushback"):
         made.attempt("sick", [stuck[0]], 110.1, status=429, items=None)
     else:
         made.attempt("sick", [stuck[0]], 110.1, took=5.0)
-    made.attempt("sick", stuck, 121)
-    for at in range(101, 127):
+    made.attempt("sick", stuck, healed + 1)
+    for at in range(101, healed + 7):
         done = [sum(line["topic"] == topic and line["acked"] < at - 1 for line in made.produced) for topic in range(3)]
-        done[0] = min(done[0], round(rate) * 10) if at < 122 else len(stuck) + round(rate) * 10
+        done[0] = min(done[0], round(rate) * 10) if at < healed + 2 else len(stuck) + round(rate) * 10
         made.commit(at, {f"{topic}/0": offset for topic, offset in enumerate(done) if offset})
     return made

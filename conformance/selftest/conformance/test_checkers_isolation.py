@@ -24,7 +24,7 @@ def judged(made: Story, folder: Path) -> Finding:
 def reading(*, p99: float = 0.0, share: float = 1.0) -> Reading:
     """What a tenant felt, as far as a comparison needs it."""
     record = Produced(Token(1, 1, 0, 0).record, 1, 0, 0, 1, 1, 0.0, 0.0, 0.0, "control")
-    return Reading("h0", 100, share, Window(0, 5, 100, round(100 * share)), p99, Gap(0, 0), record)
+    return Reading("h0", 100, share, [Window(0, 5, 100, round(100 * share))], p99, Gap(0, 0), record)
 
 
 def shift(made: Story, tenant: str, began: float, ended: float, until: float) -> None:
@@ -278,6 +278,68 @@ def test_load_that_left_late_is_no_excuse_for_what_is_far_worse(tmp_path: Path) 
     """Only for as many seconds as it was late by."""
     made = isolated()
     late(made, 112, 0.3)
+    shift(made, "h1", 112, 115, 115)
+    assert judged(made, tmp_path).verdict is Verdict.FAIL
+
+
+def stall(made: Story, began: float, seconds: float, *, kafka: bool) -> None:
+    """Let Kafka acknowledge nothing for a while, or the clusters' process answer nothing; then all of it at once."""
+    ended = began + seconds
+    held = {line["token"] for line in made.produced if began <= line["acked"] < ended}
+    for line in made.produced:
+        if kafka and line["token"] in held:
+            line["acked"] = ended
+    for line in made.attempts:
+        if began <= line["at"] < ended and (not kafka or line.get("tenant") != "sick"):
+            line["at"] = ended + 0.01
+
+
+def test_a_moment_in_which_kafka_stands_still_is_held_against_nobody(tmp_path: Path) -> None:
+    """It is too short for the slowest 1 % of a long phase, and long enough for a tenth of one window."""
+    made = isolated(seconds=80)
+    stall(made, 150, 0.7, kafka=True)
+    finding = judged(made, tmp_path)
+    assert finding.figures["p99 delay"].value == pytest.approx(0.05)
+    assert finding.figures["worst 5 s window / control's"].value < 0.9
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "Kafka's acknowledgement lag of 0.6" in finding.summary
+
+
+@pytest.mark.parametrize("at", [116, 150])
+def test_a_moment_in_which_kafka_stands_still_excuses_no_other(at: float, tmp_path: Path) -> None:
+    """Neither what takes longer than it did, nor what happened at another time."""
+    made = isolated(seconds=80)
+    stall(made, 150, 0.6, kafka=True)
+    shift(made, "h1", at, at + 1.5, at + 1.5)
+    assert judged(made, tmp_path).verdict is Verdict.FAIL
+
+
+def test_a_record_that_was_late_excuses_no_more_than_itself(tmp_path: Path) -> None:
+    """A window lacks as many records as were late, however late they were."""
+    made = isolated(seconds=80)
+    shift(made, "h1", 150, 151.5, 151.5)
+    tardy = next(line for line in made.produced if line["scheduled"] > 151 and line["topic"] == made.topic("h1"))
+    tardy["acked"] += 2.0
+    assert judged(made, tmp_path).verdict is Verdict.FAIL
+
+
+def test_a_moment_in_which_the_clusters_stand_still_is_held_against_nobody(tmp_path: Path) -> None:
+    """They last answered at 113.0, and were asked again at 113.4: they may have stood still from any time between."""
+    made = isolated()
+    stall(made, 113, 0.8, kafka=False)
+    finding = judged(made, tmp_path / "unseen")
+    assert (finding.verdict, finding.figures["p99 delay"].value > 0.7) == (Verdict.FAIL, True)
+    made.event(113.8, "harness", "cluster_lag", seconds=0.4, since=113.0)
+    finding = judged(made, tmp_path / "seen")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "cluster lag of 0.7" in finding.summary
+
+
+def test_clusters_that_stood_still_excuse_nobody_for_longer_than_that(tmp_path: Path) -> None:
+    """A record that waited for three seconds waited for them for some part of a second."""
+    made = isolated()
+    stall(made, 113, 0.4, kafka=False)
+    made.event(113.4, "harness", "cluster_lag", seconds=0.4, since=113.0)
     shift(made, "h1", 112, 115, 115)
     assert judged(made, tmp_path).verdict is Verdict.FAIL
 

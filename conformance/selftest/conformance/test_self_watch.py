@@ -53,6 +53,22 @@ def test_clusters_that_answer_late_are_told() -> None:
     assert line["seconds"] > WORTH_TELLING
 
 
+def test_clusters_may_stand_still_since_they_last_answered() -> None:
+    """Nobody asked them meanwhile: how long it was is told from there, and not only from when somebody asked again."""
+    written, events = lines()
+    waits = iter((0.0, 1.5 * WORTH_TELLING))
+    clusters = cast("Any", SimpleNamespace(counters=lambda _: time.sleep(next(waits))))
+    watch = ClusterWatch(clusters, "a", events)
+    before = time.monotonic()
+    watch.read()
+    answered = time.monotonic()
+    time.sleep(0.05)
+    watch.read()
+    (line,) = written
+    assert before <= line["since"] <= answered
+    assert line["at"] - line["since"] >= line["seconds"] + 0.05
+
+
 @pytest.mark.parametrize(
     ("name", "seconds", "reason"),
     [
