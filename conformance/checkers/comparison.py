@@ -57,7 +57,9 @@ class Reading:
         who: Whose it is.
         rate: Records accepted a second, over the whole phase.
         share: Records accepted for each one scheduled, over the whole phase.
-        windows: Each window in which it was offered enough.
+        windows: Each window in which it was offered enough, moved to when its records were due: what came within the
+            control's p99 delay came in time.
+        counted: The window, where it happened, with the fewest acceptances for what was scheduled in it.
         p99: The delay in seconds, from the scheduled time, that 1 % of the phase's records exceeded.
         gap: The longest time without an acceptance while records that Kafka had acknowledged were pending.
         slowest: The record of the phase that took longest.
@@ -67,6 +69,7 @@ class Reading:
     rate: float
     share: float
     windows: Sequence[rates.Window]
+    counted: rates.Window
     p99: float
     gap: rates.Gap
     slowest: Produced
@@ -130,6 +133,13 @@ class Comparison:
         slow = max(self._slow(), key=attrgetter("excess"), default=None)
         return ([] if slow is None else [slow]) + self._late()
 
+    @property
+    def undecided(self) -> bool:
+        """Whether one record less would break the bound for the rate, in a phase that looks as if it were broken."""
+        counted = self.fault.counted.share / min(1.0, self.control.counted.share)
+        one_less = min((each.accepted - 1) / each.scheduled for each in self.fault.windows)
+        return counted < self.rate_bound and one_less / min(1.0, self.control.window.share) < self.rate_bound
+
     def all_breaches(self) -> list[Breach]:
         """Return what breaks a bound, each window apart."""
         return self._slow() + self._late()
@@ -173,36 +183,54 @@ def healthy(history: History, sick: frozenset[str]) -> list[Flow]:
     return [tenant(history, name) for name in names]
 
 
-def read(history: History, phase: Phase, flow: Flow) -> Reading | None:
+def read(history: History, phase: Phase, flow: Flow, usual: float | None = None) -> Reading | None:
     """Return what a flow felt in a phase; None when too little was scheduled for it to say.
 
     A record counts with its true delay where it was *scheduled*, even when accepted long after the phase, and with an
     infinite one when it never was; in the control only with what passed of its delay before the control's end, since
     the fault that follows must not set the bound that it is held against. For windows acceptances count where they
-    *happened*.
+    *happened*, or where they would have at the usual delay, if that is later: else a batch more or less, which the
+    control has as well, would decide about a window of few records.
+
+    Args:
+        history: In which it was felt.
+        phase: In which it was felt.
+        flow: Which felt it.
+        usual: The control's p99 delay; None where the phase is itself what others are held against.
     """
     until = phase.ended if phase.name == CONTROL else math.inf
     times = [(record, history.accepted_at(record)) for record in flow.records]
     scheduled = [record.scheduled for record in flow.records]
     accepted = sorted(at for _, at in times if at < math.inf)
-    windows = rates.windows(scheduled, accepted, phase.began, phase.ended, length=WINDOW, step=STEP, least=FEWEST)
-    if not windows:
-        return None
     delays = [
         (min(at, until) - record.scheduled, record)
         for record, at in times
         if phase.began <= record.scheduled < phase.ended
     ]
+    counted = _windows(scheduled, accepted, phase)
+    if not counted:
+        return None
+    p99 = rates.quantile((delay for delay, _ in delays), 0.99)
+    usual = p99 if usual is None else usual
+    in_time = sorted(max(at - usual, record.scheduled) for record, at in times if at < math.inf)
+    windows = _windows(scheduled, in_time, Phase(phase.name, phase.began - usual, phase.ended - usual))
+    if not windows:
+        return None
     done = rates.count(accepted, phase.began, phase.ended)
     return Reading(
         who=flow.who,
         rate=done / phase.seconds,
         share=done / len(delays),
         windows=windows,
-        p99=rates.quantile((delay for delay, _ in delays), 0.99),
+        counted=min(counted, key=attrgetter("share")),
+        p99=p99,
         gap=rates.longest_gap(((record.acked, at) for record, at in times), phase.began, phase.ended),
         slowest=max(delays, key=lambda each: each[0])[1],
     )
+
+
+def _windows(scheduled: Sequence[float], accepted: Sequence[float], phase: Phase) -> list[rates.Window]:
+    return rates.windows(scheduled, accepted, phase.began, phase.ended, length=WINDOW, step=STEP, least=FEWEST)
 
 
 def control_of(history: History) -> Phase:
@@ -279,6 +307,9 @@ def judged(
     """
     all_figures = {**figures(comparisons), **more}
     worst, found = _broken(comparisons)
+    if not found and (few := [each for each in comparisons if each.undecided]):
+        one = f"one record more or less decides whether the rate of {few[0].fault.who} held"
+        return Finding(requirement, history.scenario, Verdict.INCONCLUSIVE, one, case=case, figures=all_figures)
     if not found:
         return Finding(requirement, history.scenario, Verdict.PASS, passed, case=case, figures=all_figures)
     broken_by = [each for each in comparisons if each.breaches()]
@@ -294,15 +325,8 @@ def doubted(history: History, requirement: str, case: str, reason: CannotJudgeEr
 
 
 def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comparison:
-    readings = []
-    for stretch in (control, phase):
-        reading = read(history, stretch, flow)
-        if reading is None:
-            raise CannotJudgeError(
-                f"{flow.who} was offered fewer than {FEWEST} records in any {WINDOW:g} s of {stretch.name}"
-            )
-        readings.append(reading)
-    before, during = readings
+    before = _read(history, control, flow)
+    during = _read(history, phase, flow, before.p99)
     lag, what = harness.lag(flow.records, control)
     if lag > CONTROL_LAG:
         raise CannotJudgeError(
@@ -320,6 +344,14 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
     return replace(compared, doubt=_doubt(history, phase, flow, compared))
 
 
+def _read(history: History, phase: Phase, flow: Flow, usual: float | None = None) -> Reading:
+    reading = read(history, phase, flow, usual)
+    if reading is None:
+        few = f"{flow.who} was offered fewer than {FEWEST} records in any {WINDOW:g} s of {phase.name}"
+        raise CannotJudgeError(few)
+    return reading
+
+
 def _doubt(history: History, phase: Phase, flow: Flow, compared: Comparison) -> str | None:
     """Return why all that breaks a bound may be the harness' own doing: it was late then by more than it is broken by.
 
@@ -330,7 +362,7 @@ def _doubt(history: History, phase: Phase, flow: Flow, compared: Comparison) -> 
         if breach.when is None:
             late, what = harness.lateness(history, flow.records, phase)
         else:
-            late, what = harness.hiccup(history, flow.records, breach.when)
+            late, what = harness.hiccup(history, flow.records, breach.when, compared.control.p99)
         if breach.excess >= late:
             return None
         beyond = f"{flow.who} was only {breach.excess:.2f} s beyond its bounds"

@@ -103,10 +103,16 @@ def lateness(history: History, records: Sequence[Produced], phase: Phase) -> tup
     return max(lag(records, phase), (held, "cluster lag"), (_sampler_gap(history, phase), "sampler gap"))
 
 
-def hiccup(history: History, records: Sequence[Produced], moment: Phase) -> tuple[float, str]:
+def hiccup(history: History, records: Sequence[Produced], moment: Phase, usual: float = 0.0) -> tuple[float, str]:
     """Return the most seconds that a moment in which records were due may lack because of the harness, and with what.
 
     As many as one of them was late by, but no more than were taken by all that were: one that is late lacks alone.
+
+    Args:
+        history: Of the harness.
+        records: That are judged together.
+        moment: When those of them were due that count.
+        usual: Seconds within which they are accepted as a rule, so that the harness' own looks count for longer.
     """
     due = _due(records, moment)
     delays = {
@@ -115,7 +121,8 @@ def hiccup(history: History, records: Sequence[Produced], moment: Phase) -> tupl
         "cluster lag": _held(history, due),
     }
     lacks = [(_lacking(seconds, moment), what) for what, seconds in delays.items()]
-    return max(*lacks, (_sampler_gap(history, moment), "sampler gap"))
+    under_way = Phase(moment.name, moment.began, moment.ended + usual)
+    return max(*lacks, (_sampler_gap(history, under_way), "sampler gap"))
 
 
 def excuse(history: History, since: float, seconds: float, bound: float) -> str | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import random
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,7 @@ from isolane.conformance.checkers import comparison, isolation
 from isolane.conformance.checkers.comparison import Comparison, Reading
 from isolane.conformance.checkers.rates import Gap, Window
 from isolane.conformance.history_values import Produced
-from isolane.conformance.selftest.conformance.builders import Story, isolated
+from isolane.conformance.selftest.conformance.builders import Story, isolated, story
 from isolane.conformance.tokens import Token
 from isolane.conformance.verdict import Finding, Verdict
 
@@ -24,7 +28,8 @@ def judged(made: Story, folder: Path) -> Finding:
 def reading(*, p99: float = 0.0, share: float = 1.0) -> Reading:
     """What a tenant felt, as far as a comparison needs it."""
     record = Produced(Token(1, 1, 0, 0).record, 1, 0, 0, 1, 1, 0.0, 0.0, 0.0, "control")
-    return Reading("h0", 100, share, [Window(0, 5, 100, round(100 * share))], p99, Gap(0, 0), record)
+    window = Window(0, 5, 100, round(100 * share))
+    return Reading("h0", 100, share, [window], window, p99, Gap(0, 0), record)
 
 
 def shift(made: Story, tenant: str, began: float, ended: float, until: float) -> None:
@@ -199,6 +204,56 @@ def test_an_implementation_that_flushes_once_a_second_is_held_against_its_own_rh
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.PASS
     assert finding.figures["p99 delay"].value > 0.9
+
+
+def lingering(made: Story, tenant: str, until: float, *, slower: float = math.inf) -> None:
+    """Send five records a second or so to a tenant, of each partition all that came within 1.0 s of the first.
+
+    For 5 s from `slower` on it gets what it had 4 s to get; that is made up for afterwards.
+    """
+    load = random.Random(1)
+    due = list(accumulate(load.uniform(0.1, 0.3) for _ in range(round(5 * (until - 100)))))
+    due = [100 + at for at in due if at < until - 100]
+    for partition in (0, 1):
+        batch: list[Token | None] = []
+        ready = 0.0
+        for at in due[partition::2]:
+            if batch and at > ready:
+                made.attempt(tenant, batch, _slowed(ready, slower))
+                batch = []
+            ready = ready if batch else at + 1.0
+            batch.append(made.produce(tenant, at, partition=partition))
+        made.attempt(tenant, batch, _slowed(ready, slower))
+
+
+def _slowed(at: float, since: float) -> float:
+    if at < since:
+        return at
+    return since + 1.25 * (at - since) if at < since + 4 else max(at, since + 5 + (at - since - 4) / 2)
+
+
+@pytest.mark.parametrize(("slower", "verdict"), [(math.inf, Verdict.PASS), (130, Verdict.FAIL), (133.3, Verdict.FAIL)])
+def test_a_batch_more_or_less_is_no_loss_of_rate(slower: float, verdict: Verdict, tmp_path: Path) -> None:
+    """A window of few records may lack one that the control's worst windows had; a fifth of all for 5 s it may not."""
+    made = isolated(healthy=0, seconds=60)
+    made.meta |= story(healthy=1).meta
+    lingering(made, "h0", 170, slower=slower)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is verdict, finding.summary
+    assert ("its rate in the worst 5 s fell" in finding.summary) == (verdict is Verdict.FAIL)
+
+
+@pytest.mark.parametrize(("accepted", "counted", "undecided"), [(18, 17, True), (19, 17, False), (18, 19, False)])
+def test_where_one_record_less_would_break_the_bound_nothing_is_said(
+    accepted: int, counted: int, *, undecided: bool
+) -> None:
+    """Of twenty in a window two may be missing; only where the rate was low as it was counted is that worth a doubt."""
+    window = Window(0, 5, 20, accepted)
+    control = replace(reading(), windows=[Window(0, 5, 20, 20)])
+    fault = replace(reading(), windows=[window], counted=Window(0, 5, 20, counted))
+    compared = Comparison(control, fault)
+    assert compared.breaches() == []
+    assert compared.undecided is undecided
 
 
 @pytest.mark.parametrize("fault", ["slow", "pushback-429"])
