@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.story import story
+from isolane.conformance.checkers.words import telling_apart
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
 from isolane.conformance.verdict import Figure, Finding, Verdict
@@ -35,7 +35,8 @@ def check(history: History) -> list[Finding]:
     broken = [record for record in history.produced if record.kind == "poison" and record.topic in history.meta.owners]
     if not broken:
         return []
-    fates = [(record, _fate(history, record)) for record in broken]
+    traced = _traced(history, broken) if history.meta.dead_letter.undecodable in {None, "skip"} else ()
+    fates = [(record, _fate(history, record, traced)) for record in broken]
     words = Counter(fate.word for _, fate in fates)
     stopped = list(_stopped(history, broken))
     figures = {
@@ -71,7 +72,7 @@ def check(history: History) -> list[Finding]:
     return [Finding("POI-1", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
-def _fate(history: History, record: Produced) -> _Fate:
+def _fate(history: History, record: Produced, traced: Collection[int]) -> _Fate:
     policy, letters = history.meta.dead_letter.undecodable, history.letters(record)
     if letters:
         lacking = "" if any(letter.place == record.place for letter in letters) else "topic, partition and offset"
@@ -85,14 +86,16 @@ def _fate(history: History, record: Produced) -> _Fate:
         return _Fate(_HELD, "" if policy == "hold" else f"holds its partition; what is configured for it is {told}")
     if policy in {"dead_letter", "hold"}:
         return _Fate("dropped", f"was committed past; configured is to {policy.replace('_', '-')} it")
-    if _has_trace(history, record):
+    if record.record in traced:
         return _Fate("skipped with a trace")
     return _Fate("dropped", "was dropped silently: it was committed past, and nothing in the output tells of it")
 
 
-def _has_trace(history: History, record: Produced) -> bool:
-    topic, offset = history.topic(record.topic), re.compile(rf"(?<!\d){record.offset}(?!\d)")
-    return any(record.token in line or (topic in line and offset.search(line)) for line in history.output)
+def _traced(history: History, broken: Sequence[Produced]) -> Collection[int]:
+    """Return the keys of the broken records that the output names, and not as it does those that are sound."""
+    places = {(record.topic, record.partition) for record in broken}
+    sound = [record for place in places for record in history.by_partition[place] if record.kind == "data"]
+    return telling_apart(history, broken, sound).keys()
 
 
 def _stopped(history: History, broken: Sequence[Produced]) -> Iterator[Produced]:

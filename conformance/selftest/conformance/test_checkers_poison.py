@@ -85,7 +85,16 @@ def test_a_record_that_is_skipped_with_a_trace_passes(policy: str | None, line: 
     assert (finding.verdict, finding.figures["skipped with a trace"].value) == (Verdict.PASS, 1)
 
 
-@pytest.mark.parametrize("line", ["", "managed_otlp.logs.h0 offset=12", "managed_otlp.logs.h1 offset=1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "managed_otlp.logs.h0 partition=0 offset=12",
+        "managed_otlp.logs.h1 partition=0 offset=1",
+        "INFO assigned partitions: managed_otlp.logs.h0 [0, 1, 2, 3]",
+        "2026-3-1 10:05 INFO managed_otlp.logs.h0: polled",
+    ],
+)
 def test_a_record_that_is_skipped_without_a_trace_is_a_violation(line: str, tmp_path: Path) -> None:
     """It was dropped silently: what the output says is about others."""
     made, _ = broken("skip")
@@ -93,6 +102,16 @@ def test_a_record_that_is_skipped_without_a_trace_is_a_violation(line: str, tmp_
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.FAIL
     assert "@1 was dropped silently" in finding.summary
+
+
+@pytest.mark.parametrize("line", ["committed {topic}/0 offset {offset}", "fetched {topic} partition=0 offset={offset}"])
+def test_a_log_of_all_records_is_no_trace_of_one(line: str, tmp_path: Path) -> None:
+    """It names the sound ones as it does the broken one."""
+    made, _ = broken("skip")
+    made.output = [line.format(topic="managed_otlp.logs.h0", offset=offset) for offset in range(3)]
+    assert "@1 was dropped silently" in judged(made, tmp_path / "silent").summary
+    made.output.append("cannot decode managed_otlp.logs.h0/0 offset 1: no OTLP")
+    assert judged(made, tmp_path / "traced").verdict is Verdict.PASS
 
 
 def held(policy: str | None) -> Story:
