@@ -54,7 +54,8 @@ class Reading:
     """One scrape of one member, read: when it began and ended, and each metric's values by what its labels tell apart.
 
     Of metrics of tenants the key is the tenant's name; of those of partitions it is the topic's, and the partition.
-    `summed` are the metrics of tenants of which a value is the sum of several samples, which need not be of one moment.
+    `summed` are the metrics of tenants of which a value is the sum of several samples, which need not be of one moment;
+    `parts` is of how many, those that are 0 left out.
     """
 
     began: float
@@ -63,6 +64,7 @@ class Reading:
     tenants: Mapping[str, Mapping[str, float]]
     partitions: Mapping[str, Mapping[tuple[str, int], float]]
     summed: frozenset[str]
+    parts: Mapping[str, Mapping[str, int]]
 
 
 OF_TENANTS = ("cap", "slots", "waiters", "attempts", "delivered")
@@ -81,6 +83,7 @@ def reading_of(scrape: Scrape, meta: MetricsMeta) -> Reading:
     tenants: dict[str, dict[str, float]] = {}
     partitions: dict[str, dict[tuple[str, int], float]] = {}
     summed: set[str] = set()
+    parts: dict[str, dict[str, int]] = {}
     for name, pattern in meta.map.items():
         meant = _meant(samples, pattern)
         if name in OF_TENANTS:
@@ -90,6 +93,8 @@ def reading_of(scrape: Scrape, meta: MetricsMeta) -> Reading:
                 if key in values:
                     summed.add(name)
                 values[key] = values.get(key, 0.0) + sample.value
+                many = parts.setdefault(name, {})
+                many[key] = many.get(key, 0) + bool(sample.value)
         elif name in OF_PARTITIONS:
             places = partitions.setdefault(name, {})
             for sample in meant:
@@ -97,7 +102,7 @@ def reading_of(scrape: Scrape, meta: MetricsMeta) -> Reading:
                 if number.isdigit():
                     place = sample.labels.get(topic, ""), int(number)
                     places[place] = places.get(place, 0.0) + sample.value
-    return Reading(scrape.began, scrape.at, scrape.member, tenants, partitions, frozenset(summed))
+    return Reading(scrape.began, scrape.at, scrape.member, tenants, partitions, frozenset(summed), parts)
 
 
 def _meant(samples: Sequence[Sample], pattern: str) -> list[Sample]:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from isolane.conformance.checkers import slots
+from isolane.conformance.checkers import slots, told_least
 from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.told import EDGE, NEAR, THROUGHOUT, Wrong, partitions, place_name, tenants
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import is_accepted
 from isolane.conformance.history_values import Phase
@@ -16,12 +17,6 @@ from isolane.conformance.verdict import Figure, Finding
 
 PHASE = "metrics"
 """The phase in which they are held against what was seen: one member, and a cluster that is slow."""
-
-EDGE = 1.0
-"""Seconds by which what a member tells may be older, or younger, than what the clusters saw."""
-
-THROUGHOUT, NEAR = 0.1, 0.5
-"""Seconds around a scrape for which a request must be open to hold a slot for certain, and within which it may."""
 
 FEWEST_READINGS = 5
 
@@ -41,44 +36,28 @@ def check(history: History) -> list[Finding]:
     own = [] if phase is None else [each for each in readings if phase.began + EDGE <= each.at <= phase.ended]
     if phase is None or len(own) < FEWEST_READINGS or len({each.member for each in own}) != 1:
         return [judge.doubts("the members' metrics were not read often enough while one of them ran", {})]
-    return [_judged(history, name, wrong(history, phase, own), own) for name, wrong in _CHECKS.items()]
+    found = []
+    for name, checks in _CHECKS.items():
+        wrong = [what for check in checks for what in check(history, phase, own)]
+        wrong += [what for check in _ALL_ALONG.get(name, ()) for what in check(history, phase, readings)]
+        doubts = [what for check in _DOUBTS.get(name, ()) for what in check(history, phase, own)]
+        found.append(_judged(Judge(history, "OPS-1", name), wrong, doubts, len(own)))
+    return found
 
 
-Wrong = Callable[[History, Phase, Sequence[Reading]], Iterator[str]]
-"""Yields what is wrong about a metric."""
-
-
-def _judged(history: History, name: str, wrong: Iterator[str], readings: Sequence[Reading]) -> Finding:
-    found = list(wrong)
-    figures = {"readings": Figure(len(readings), "", f"≥ {FEWEST_READINGS}"), "wrong": Figure(len(found), "", "= 0")}
-    judge = Judge(history, "OPS-1", name)
-    if found:
-        return judge.violates(f"{name}: {found[0]}", figures)
+def _judged(judge: Judge, wrong: Sequence[str], doubts: Sequence[str], readings: int) -> Finding:
+    name = judge.case
+    figures = {"readings": Figure(readings, "", f"≥ {FEWEST_READINGS}"), "wrong": Figure(len(wrong), "", "= 0")}
+    if wrong:
+        return judge.violates(f"{name}: {wrong[0]}", figures)
+    if doubts:
+        return judge.doubts(f"{name}: {doubts[0]}; that is right only where all of them had been read ahead", figures)
     return judge.passes(f"{name} is told, and true", figures)
-
-
-def _tenants(
-    history: History, readings: Sequence[Reading], name: str
-) -> Iterator[tuple[str, list[tuple[float, float]]]]:
-    """Yield each tenant with what was told of it: when, and the value."""
-    for tenant in history.by_tenant:
-        yield tenant, [(each.at, each.tenants[name][tenant]) for each in readings if tenant in each.tenants[name]]
-
-
-def _partitions(
-    history: History, readings: Sequence[Reading], name: str
-) -> Iterator[tuple[tuple[int, int], list[tuple[float, float]]]]:
-    """Yield each partition of an owned topic with what was told of it: when, and the value."""
-    for number, topic in enumerate(history.meta.topics):
-        for partition in range(topic.partitions if topic.tenant else 0):
-            place = topic.name, partition
-            told = [(each.at, each.partitions[name][place]) for each in readings if place in each.partitions[name]]
-            yield (number, partition), told
 
 
 def _cap(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
     floor, ceiling = slots.limit(history, "cap_floor") or 1, slots.limit(history, "cap_ceiling") or math.inf
-    for tenant, told in _tenants(history, readings, "cap"):
+    for tenant, told in tenants(history, readings, "cap"):
         if not told:
             yield f"not told of {tenant}"
         yield from (
@@ -106,7 +85,7 @@ def _counter(name: str, count: Callable[[History, str], list[float]]) -> Wrong:
     """Return what holds the growth of a counter against times at which it should have grown."""
 
     def wrong(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
-        for tenant, told in _tenants(history, readings, name):
+        for tenant, told in tenants(history, readings, name):
             if len(told) < FEWEST_READINGS:
                 yield f"not told of {tenant}"
                 continue
@@ -138,7 +117,7 @@ def _acceptances(history: History, tenant: str) -> list[float]:
 
 def _waiting(history: History, phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
     """More than nothing while something waits to be sent for the first time throughout."""
-    for tenant, told in _tenants(history, readings, "waiters"):
+    for tenant, told in tenants(history, readings, "waiters"):
         if not told:
             yield f"not told of {tenant}"
         elif slots.saturated(history, tenant, phase.began, phase.ended) and not any(value for _, value in told):
@@ -146,10 +125,10 @@ def _waiting(history: History, phase: Phase, readings: Sequence[Reading]) -> Ite
 
 
 def _lag(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
-    """No more than what is not committed at some moment near the scrape, and no less than what is not read."""
-    for place, told in _partitions(history, readings, "lag"):
+    """No more than what is not committed at some moment near the scrape."""
+    for place, told in partitions(history, readings, "lag"):
         if not told:
-            yield f"not told of {_name(history, place)}"
+            yield f"not told of {place_name(history, place)}"
         for at, value in told:
             near = [
                 seen.ends[place] - seen.offsets.get(place, 0)
@@ -157,32 +136,32 @@ def _lag(history: History, _phase: Phase, readings: Sequence[Reading]) -> Iterat
                 if at - EDGE <= seen.ended <= at + EDGE and place in seen.ends
             ]
             if near and value > max(near):
-                yield f"{value:g} of {_name(history, place)}, and at most {max(near)} were not committed"
+                yield f"{value:g} of {place_name(history, place)}, and at most {max(near)} were not committed"
 
 
-def _in_flight(name: str, most: str) -> Wrong:
+def _in_flight(name: str) -> Wrong:
     def wrong(history: History, phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
-        bound = slots.limit(history, most) or math.inf
-        for place, told in _partitions(history, readings, name):
+        bound = slots.limit(history, name) or math.inf
+        for place, told in partitions(history, readings, name):
             stuck = _is_stuck(history, place, phase)
             if not told:
-                yield f"not told of {_name(history, place)}"
+                yield f"not told of {place_name(history, place)}"
             elif max(value for _, value in told) > bound:
-                yield f"more than {bound:g} of {_name(history, place)}"
+                yield f"more than {bound:g} of {place_name(history, place)}"
             elif stuck and not any(value for _, value in told):
-                yield f"always 0 of {_name(history, place)}, and its records were being sent"
+                yield f"always 0 of {place_name(history, place)}, and its records were being sent"
 
     return wrong
 
 
 def _paused(history: History, phase: Phase, readings: Sequence[Reading]) -> Iterator[str]:
-    """1 at some time where far more waits than may be in flight, and 0 where nothing does."""
-    for place, told in _partitions(history, readings, "paused"):
+    """0 or 1, and not always 1 where nothing waits."""
+    for place, told in partitions(history, readings, "paused"):
         values = {value for _, value in told}
         if not told or not values <= {0.0, 1.0}:
-            yield f"not 0 or 1 of {_name(history, place)}"
+            yield f"not 0 or 1 of {place_name(history, place)}"
         elif values == {1.0} and not _is_stuck(history, place, phase):
-            yield f"always 1 of {_name(history, place)}, and nothing waited there"
+            yield f"always 1 of {place_name(history, place)}, and nothing waited there"
 
 
 def _is_stuck(history: History, place: tuple[int, int], phase: Phase) -> bool:
@@ -193,18 +172,20 @@ def _is_stuck(history: History, place: tuple[int, int], phase: Phase) -> bool:
     )
 
 
-def _name(history: History, place: tuple[int, int]) -> str:
-    return f"{history.topic(place[0])}/{place[1]}"
-
-
-_CHECKS: Mapping[str, Wrong] = {
-    "cap": _cap,
-    "slots": _slots,
-    "waiters": _waiting,
-    "attempts": _counter("attempts", _answers),
-    "delivered": _counter("delivered", _acceptances),
-    "lag": _lag,
-    "in_flight_records": _in_flight("in_flight_records", "in_flight_records"),
-    "in_flight_bytes": _in_flight("in_flight_bytes", "in_flight_bytes"),
-    "paused": _paused,
+_CHECKS: Mapping[str, Sequence[Wrong]] = {
+    "cap": (_cap, told_least.cap),
+    "slots": (_slots,),
+    "waiters": (_waiting,),
+    "attempts": (_counter("attempts", _answers),),
+    "delivered": (_counter("delivered", _acceptances),),
+    "lag": (_lag,),
+    **{name: (_in_flight(name), told_least.in_flight(name)) for name in ("in_flight_records", "in_flight_bytes")},
+    "paused": (_paused,),
 }
+"""By metric, what the readings of the phase are held against."""
+
+_ALL_ALONG: Mapping[str, Sequence[Wrong]] = {"cap": (told_least.risen,), "attempts": (told_least.outcomes,)}
+"""And what all readings are."""
+
+_DOUBTS: Mapping[str, Sequence[Wrong]] = {"lag": (told_least.lag,), "paused": (told_least.paused,)}
+"""What is wrong only of who has not read ahead what waits."""

@@ -15,8 +15,9 @@ def _tells(telling: Telling, at: float, said: re.Match[str]) -> None:
     telling.story.meta["metrics"] = _METRICS
     values = [value.split(" ") for value in said["values"].split(", ")]
     for whose in said["whose"].split(" and "):
-        labels = _labels(telling, whose)
-        _scrape(telling, at)["text"] += "".join(f"{name}{{{labels}}} {value}\n" for name, value in values)
+        for name, value, *outcome in values:
+            labels = ",".join([_labels(telling, whose), *(f'outcome="{word}"' for word in outcome)])
+            _scrape(telling, at)["text"] += f"{name}{{{labels}}} {value}\n"
 
 
 def _labels(telling: Telling, whose: str) -> str:
@@ -62,7 +63,8 @@ _CHANGES = {
 }
 """What changes about a tenant: which list of the configuration's it is on from then on, or no more."""
 
-_VALUE = r"\w+ \d+"
+_VALUE = r"\w+ \d+(?: \w+)?"
+"""What is told, how much of it, and with what outcome."""
 
 KINDS: Kinds = {
     re.compile(rf"metrics of (?P<whose>\w(?:/\d+ and \w/\d+)*): (?P<values>{_VALUE}(?:, {_VALUE})*)"): _tells,

@@ -97,7 +97,9 @@ IDLE = 'topic="managed_otlp.logs.h0",partition="1"'
         ("lag", {PLACE: 101.0}),
         ("in_flight_records", {PLACE: 11.0}),
         ("in_flight_records", {PLACE: 0.0}),
+        ("in_flight_records", {PLACE: 1.0}),
         ("in_flight_bytes", {PLACE: 0.0}),
+        ("in_flight_bytes", {PLACE: 1.0}),
         ("paused", {IDLE: 1.0}),
         ("paused", {PLACE: 0.5}),
     ],
@@ -107,6 +109,64 @@ def test_what_is_not_true_is_a_violation(name: str, sample: Values, tmp_path: Pa
     found = judged(scraped({name: sample}), tmp_path)
     wrong = {each for each, finding in found.items() if finding.verdict is Verdict.FAIL}
     assert wrong == {name}
+
+
+@pytest.mark.parametrize("name", ["lag", "paused"])
+def test_what_is_true_only_of_who_has_read_ahead_is_in_doubt(name: str, tmp_path: Path) -> None:
+    """Sixty of a hundred records wait all the time: nothing lags, or nothing is held back, if all of them are held."""
+    found = judged(scraped({name: {PLACE: 0.0}}), tmp_path)
+    doubtful = {each for each, finding in found.items() if finding.verdict is Verdict.INCONCLUSIVE}
+    assert doubtful == {name}
+    assert found[name].summary.endswith("; that is right only where all of them had been read ahead")
+    assert {finding.verdict for each, finding in found.items() if each != name} == {Verdict.PASS}
+
+
+def test_a_lag_of_what_was_not_read_is_one(tmp_path: Path) -> None:
+    """What is in flight was read, and so it may be left out."""
+    made = scraped({"lag": {PLACE: 50.0}})
+    assert judged(made, tmp_path)["lag"].verdict is Verdict.PASS
+
+
+def test_a_cap_cannot_have_risen_before_anything_was_accepted(tmp_path: Path) -> None:
+    """Each request that is accepted raises it by one; a process begins with the least, and a next one again."""
+    made = scraped({"cap": {SICK: 2.0}})
+    made.meta["features"]["adaptive_limiter"] = True
+    assert "2 of sick, and it cannot have risen above 1 yet" in judged(made, tmp_path / "early")["cap"].summary
+    for line in made.scrapes[:3]:
+        line["text"] = text(told(line["at"]))
+    assert judged(made, tmp_path / "risen")["cap"].verdict is Verdict.PASS
+    made.event(120, "process", "started", member=0, pid=2, code=None)
+    made.scrapes.append({**made.scrapes[-1], "began": 121, "at": 121.01})
+    assert judged(made, tmp_path / "anew")["cap"].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("status", "slow_after", "verdict"), [(200, 3.0, "FAIL"), (200, 2.0, "PASS"), (503, 3.0, "PASS")]
+)
+def test_a_cap_is_not_below_what_is_open_unless_it_was_lowered(
+    status: int, slow_after: float, verdict: str, tmp_path: Path
+) -> None:
+    """Two requests are open for two seconds each; a bad answer, or a slow one, would have halved the cap meanwhile."""
+    made = scraped({"slots": {SICK: 2.0}})
+    made.meta["bounds"]["slow_after"] = slow_after
+    tokens = [made.produce("sick", 90) for _ in range(50)]
+    for number in range(5):
+        sent = tokens[10 * number : 10 * number + 10]
+        made.attempt("sick", sent, 100.5 + SLOW * number, took=SLOW - 0.001, status=status)
+    assert judged(made, tmp_path)["cap"].verdict is Verdict[verdict]
+
+
+def test_attempts_are_told_by_outcome(tmp_path: Path) -> None:
+    """One sum for what was accepted and what was refused tells of neither."""
+    made = scraped()
+    for line in made.attempts:
+        if line["r"] == 2 and "status" in line:
+            line |= {"status": 503, "items": None}
+    assert "not told by outcome" in judged(made, tmp_path / "sum")["attempts"].summary
+    for line in made.scrapes:
+        one = 'own_attempts{tenant="sick",outcome="retryable"} 1\nown_attempts{tenant="sick"}'
+        line["text"] = line["text"].replace('own_attempts{tenant="sick"}', one)
+    assert judged(made, tmp_path / "parts")["attempts"].verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("slots", "verdict"), [(0.0, Verdict.FAIL), (1.0, Verdict.FAIL), (2.0, Verdict.PASS)])
