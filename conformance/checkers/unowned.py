@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from prometheus_client.samples import Sample
+
 from isolane.conformance.checkers import cases, harness
 from isolane.conformance.checkers.rates import Gap, longest_gap
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
+from isolane.conformance.metrics_text import NotExpositionError, Pattern, samples_of
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 LONGEST_GAP = 2.0
@@ -23,11 +28,14 @@ def check(history: History) -> list[Finding]:
         return []
     topics = sorted({record.topic for record in records})
     silent = [topic for topic in topics if not any(history.topic(topic) in line for line in history.output)]
+    claimed = topics if history.meta.features.get("metrics") else []
+    untold = [topic for topic in claimed if not _is_told(history, history.topic(topic))]
     marked = [record for record in records if history.advances.get((record.topic, record.partition), [(0, 0)])[-1][1]]
     tenant, gap = _worst_gap(history, records)
     figures = {
         "records in topics that nobody owns": Figure(len(records)),
         "such topics that the output does not name": Figure(len(silent), "", "= 0"),
+        **({"such topics that no metric names": Figure(len(untold), "", "= 0")} if claimed else {}),
         "such partitions with a committed offset": Figure(
             len({(each.topic, each.partition) for each in marked}), "", "= 0"
         ),
@@ -38,22 +46,49 @@ def check(history: History) -> list[Finding]:
             f"an offset was committed for a topic that nobody owns: its records are gone, as {history.place(marked[0])}"
         )
         return [_failed(history, marked[0], summary, figures)]
-    if silent:
-        return [_unnamed(history, records[0], silent[0], figures)]
-    if gap.seconds > LONGEST_GAP:
-        summary = f"{tenant} got nothing for {gap.seconds:.1f} s while a topic that nobody owns was written to"
-        if doubt := harness.excuse(history, gap.began, gap.seconds, LONGEST_GAP):
-            summary = f"{summary}, but {doubt}"
-            return [Finding("TEN-4", history.scenario, Verdict.INCONCLUSIVE, summary, figures=figures)]
-        return [_failed(history, records[0], summary, figures)]
+    unnamed = [_unnamed(history, records[0], silent, untold, figures)] if silent or untold else []
+    delayed = [_delayed(history, records[0], tenant, gap, figures)] if gap.seconds > LONGEST_GAP else []
+    if found := [*unnamed, *delayed]:
+        return [next((finding for finding in found if finding.verdict is Verdict.FAIL), found[0])]
     summary = f"topics that nobody owns are named, stay unmarked, and delayed nobody ({len(topics)})"
     return [Finding("TEN-4", history.scenario, Verdict.PASS, summary, figures=figures)]
 
 
-def _unnamed(history: History, record: Produced, topic: int, figures: dict[str, Figure]) -> Finding:
-    summary = f"nothing in the output names {history.topic(topic)}, which nobody owns"
-    if reason := cases.broken_off(history):
+def _is_told(history: History, topic: str) -> bool:
+    """Return whether a metric names a topic: that which is mapped for it, or any where none is."""
+    meta = history.meta.metrics
+    label, pattern = meta.labels.get("topic", "topic"), meta.map.get("unowned")
+    wanted = Pattern.parse(pattern) if pattern else None
+    return any(
+        sample.labels.get(label) == topic and sample.value > 0 and (wanted is None or wanted.matches(sample))
+        for scrape in history.scrapes
+        if topic in scrape.text
+        for sample in _samples(scrape.text)
+    )
+
+
+def _samples(text: str) -> list[Sample]:
+    try:
+        return samples_of(text)
+    except NotExpositionError:
+        return []
+
+
+def _unnamed(
+    history: History, record: Produced, silent: Sequence[int], untold: Sequence[int], figures: dict[str, Figure]
+) -> Finding:
+    what, topic = ("nothing in the output", silent[0]) if silent else ("no metric", untold[0])
+    summary = f"{what} names {history.topic(topic)}, which nobody owns"
+    unread = None if silent or history.scrapes else "metrics were never read"
+    if reason := cases.broken_off(history) or unread:
         return Finding("TEN-4", history.scenario, Verdict.INCONCLUSIVE, f"{summary}, but {reason}", figures=figures)
+    return _failed(history, record, summary, figures)
+
+
+def _delayed(history: History, record: Produced, tenant: str, gap: Gap, figures: dict[str, Figure]) -> Finding:
+    summary = f"{tenant} got nothing for {gap.seconds:.1f} s while a topic that nobody owns was written to"
+    if doubt := harness.excuse(history, gap.began, gap.seconds, LONGEST_GAP):
+        return Finding("TEN-4", history.scenario, Verdict.INCONCLUSIVE, f"{summary}, but {doubt}", figures=figures)
     return _failed(history, record, summary, figures)
 
 

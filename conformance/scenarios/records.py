@@ -55,7 +55,8 @@ def shape(_descriptor: Descriptor) -> Shape:
             TenantShape("late", "sick", partitions=2, rate=20, late=True),
             TenantShape("growing", "sick", partitions=1, rate=20),
             TenantShape("nobody", "nobody", partitions=1, rate=0),
-        )
+        ),
+        scraped=True,
     )
 
 

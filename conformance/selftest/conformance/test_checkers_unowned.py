@@ -55,6 +55,47 @@ def test_a_topic_may_have_been_about_to_be_named_when_the_run_was_broken_off(tmp
     assert judged(made, tmp_path).verdict is Verdict.INCONCLUSIVE
 
 
+def told(*, topic: str = "managed_otlp.logs.h1", value: float = 1.0) -> Story:
+    """The same of an implementation that claims metrics, which name a topic."""
+    made = orphaned()
+    made.meta["features"]["metrics"] = True
+    made.meta["metrics"] = {"map": {"unowned": "own_unowned"}, "labels": {}}
+    made.scrapes = [{"began": at, "at": at + 0.01, "member": "0", "text": "own_up 1\n"} for at in range(3)]
+    made.scrapes[-1]["text"] += f'own_unowned{{topic="{topic}"}} {value}\nown_lag{{topic="managed_otlp.logs.h1"}} 9\n'
+    return made
+
+
+def test_a_topic_is_named_in_metrics_too_where_those_are_claimed(tmp_path: Path) -> None:
+    """By the metric that is mapped for it, or by any where none is."""
+    assert judged(told(), tmp_path / "named").verdict is Verdict.PASS
+    for number, made in enumerate([told(topic="managed_otlp.logs.h2"), told(value=0.0)]):
+        finding = judged(made, tmp_path / f"unnamed{number}")
+        assert finding.verdict is Verdict.FAIL
+        assert "no metric names managed_otlp.logs.h1, which nobody owns" in finding.summary
+        made.meta["metrics"]["map"] = {}
+        assert judged(made, tmp_path / f"unmapped{number}").verdict is Verdict.PASS
+        made.meta["features"]["metrics"] = False
+        made.scrapes.clear()
+        assert judged(made, tmp_path / f"unclaimed{number}").verdict is Verdict.PASS
+
+
+def test_metrics_that_were_not_read_or_not_to_the_end_prove_nothing(tmp_path: Path) -> None:
+    """They may have named the topic, or were about to."""
+    made = told()
+    made.scrapes = made.scrapes[:2]
+    del made.events[-2:]
+    assert judged(made, tmp_path / "broken_off").verdict is Verdict.INCONCLUSIVE
+    made = told()
+    made.scrapes.clear()
+    finding = judged(made, tmp_path / "unread")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary.endswith("but metrics were never read")
+    for line in made.attempts:
+        if 3 < line["at"] < 5.5:
+            line["at"] = 5.5
+    assert judged(made, tmp_path / "delayed").verdict is Verdict.FAIL
+
+
 def test_a_commit_for_such_a_topic_is_a_violation(tmp_path: Path) -> None:
     """Its records would be gone for whoever comes to own it; a commit of its beginning marks nothing."""
     made = orphaned()
