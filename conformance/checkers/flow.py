@@ -1,14 +1,16 @@
 """ISO-1 and ISO-2 on real clusters, as far as searches tell: while one tenant's is wrong, the others' records arrive.
 
 A search finds a document seconds after it was accepted, so rates and delays of milliseconds cannot be held against a
-control. A stall can: what a search did not find yet, so long after it was sent, was late for certain.
+control. A stall can: what a search did not find yet, so long after it was sent, was late for certain. What no search
+looked for since then may have been there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
-from isolane.conformance.checkers import harness
+from isolane.conformance.checkers import harness, searches
 from isolane.conformance.checkers.cases import Judge
 from isolane.conformance.history import History
 from isolane.conformance.history_found import NODE
@@ -55,7 +57,10 @@ def _judged(history: History, fault: Fault, requirement: str) -> Finding:
         for record in history.by_tenant[tenant]
         if fault.began <= record.scheduled < fault.ended - LATE
     ]
-    late = sorted((each for each in records if _delay(history, each) > LATE), key=lambda each: each.scheduled)
+    latest = {tenant: searches.latest(history, tenant) for tenant in healthy}
+    missed = sorted((each for each in records if _delay(history, each) > LATE), key=lambda each: each.scheduled)
+    late = [each for each in missed if _is_known(history, each, latest)]
+    unknown = [each for each in missed if not _is_known(history, each, latest)]
     figures = {
         "healthy tenants": Figure(len(healthy), "", "≥ 1"),
         "their records meanwhile": Figure(len(records), "", "≥ 1"),
@@ -67,12 +72,21 @@ def _judged(history: History, fault: Fault, requirement: str) -> Finding:
         return judge.doubts(f"records of healthy tenants were late ({len(late)}), but {reason}", figures)
     if late:
         return judge.fails("records of healthy tenants that were late meanwhile", late, figures)
+    if unknown:
+        reason = searches.silence(history, history.meta.owners[unknown[0].topic])
+        return judge.doubts(f"records of healthy tenants were not found ({len(unknown)}), but {reason}", figures)
     return judge.passes(f"healthy tenants' records were accepted meanwhile ({len(records)})", figures)
 
 
 def _delay(history: History, record: Produced) -> float:
     """Return the seconds from when a record was to be sent until it can have been accepted at the earliest."""
     return history.accepted_at(record) - record.scheduled
+
+
+def _is_known(history: History, record: Produced, latest: Mapping[str, float]) -> bool:
+    """Return whether a record was found in the end, or was still looked for when it was late."""
+    looked = latest[history.meta.owners[record.topic]]
+    return history.accepted_at(record) < math.inf or looked > record.scheduled + LATE
 
 
 def _excuse(history: History, late: Sequence[Produced]) -> str | None:

@@ -14,6 +14,20 @@ def fewest(history: History) -> int:
     return min((complete[tenant.name] for tenant in history.meta.tenants), default=0)
 
 
+def latest(history: History, tenant: str) -> float:
+    """Return when the latest complete search of the tenant's cluster began; minus infinity when there was none."""
+    complete = (search.began for search in history.searches if search.tenant == tenant and search.error is None)
+    return max(complete, default=-math.inf)
+
+
+def silence(history: History, tenant: str) -> str:
+    """Return why nothing is known of the tenant's cluster since the latest complete search."""
+    searches = [search for search in history.searches if search.tenant == tenant]
+    if searches and searches[-1].error is not None:
+        return f"{tenant}'s cluster could not be searched since: {searches[-1].error}"
+    return f"{tenant}'s cluster was not searched since"
+
+
 def blindness(history: History) -> str | None:
     """Return why it is not known what real clusters held in the end; None where it is, or where they were scripted."""
     if not history.searches:

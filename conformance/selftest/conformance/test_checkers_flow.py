@@ -37,6 +37,22 @@ def test_what_a_search_did_not_find_in_time_fails(tmp_path: Path) -> None:
     assert found.story
 
 
+@pytest.mark.parametrize(("found", "verdict"), [(10, Verdict.INCONCLUSIVE), (4, Verdict.FAIL)])
+def test_what_was_not_searched_since_may_have_been_accepted(found: int, verdict: Verdict, tmp_path: Path) -> None:
+    """Searches fail from the tenth second on; what one of those before should have found was late all the same."""
+    made = lived(delay=1)
+    made.found = [
+        line if line["e"] == "found" or line["began"] < 110 else {**line, "error": "timed out"}
+        for line in made.found
+        if line["e"] == "searched" or line["at"] < 100 + found
+    ]
+    (finding,) = flow.check(made.load(tmp_path))
+    assert finding.verdict is verdict
+    assert verdict is Verdict.FAIL or finding.summary.endswith(
+        "but h0's cluster could not be searched since: timed out"
+    )
+
+
 def test_what_is_sent_at_the_end_may_come_after_it(tmp_path: Path) -> None:
     """Only records count that could have been late during the fault."""
     made = lived(delay=1)
