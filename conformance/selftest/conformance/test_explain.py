@@ -12,7 +12,7 @@ from isolane.conformance.scenarios.catalogue import SCENARIOS
 
 def explained(identifier: str) -> Result:
     """Run the command on a wide terminal."""
-    return CliRunner().invoke(explain.command, [identifier], env={"COLUMNS": "500"})
+    return CliRunner().invoke(explain.command, [identifier], env={"COLUMNS": "5000"})
 
 
 @pytest.mark.parametrize("identifier", CATALOGUE.requirements)
