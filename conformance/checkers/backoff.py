@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import median, median_low
 
 from isolane.conformance.checkers import cases
 from isolane.conformance.checkers.cases import Judge
@@ -20,14 +20,24 @@ from isolane.conformance.verdict import Figure, Finding
 FEWEST = 3
 """Refusals in a row of the same item, each followed by a retry: with fewer, no growth can be seen."""
 
-ENOUGH = 4
-"""The same, with which a lack of growth can be seen: jitter may hide it for a while."""
+ENOUGH, MANY = 4, 8
+"""The same, with which a lack of growth, and retries without any wait, can be seen: jitter may hide it for a while."""
 
-GROWTH, MOST_GROWTH = 1.25, 3.0
+GROWTH, MOST_GROWTH = 1.25, 2.0
 """By which factor waits must grow with each two refusals, and up to how many times: they may have a longest."""
 
-TOO_SOON = 0.5
-"""The part of the shortest early wait that later ones must reach."""
+WIDENING = 1.05
+"""By which factor long waits and short ones must differ more with each refusal for chance to be why they do not grow.
+
+Full jitter has short late waits by design, and decorrelated jitter falls back now and then: then waits differ widely.
+Those of a sender that always waits the same time do not.
+"""
+
+EARLY_PART = 0.1
+"""The part of a long row of refusals whose waits are the early ones."""
+
+AT_ONCE = 0.03
+"""Seconds that are no wait at all: half of the late waits are shorter with no back-off."""
 
 SAMPLES = 5
 """Waits after the same number of refusals, of different requests, that it takes to see whether they spread."""
@@ -91,33 +101,53 @@ def _each(history: History, fault: Fault) -> Iterator[tuple[int, tuple[int, int]
                 yield token, pair, number, after.attempt.arrived - before.attempt.answered
 
 
+def flaw(found: Sequence[Wait]) -> str | None:
+    """Return what is wrong with the waits, whatever part chance has in each; None where nothing is for certain."""
+    refusals = _refusals(found)
+    if refusals >= MANY and _late(found) < AT_ONCE:
+        return "records tried again at once, as often as they were refused"
+    if refusals >= ENOUGH and growth(found) < _due(refusals) and _range(found) <= WIDENING**refusals:
+        return f"waits do not grow with the refusals ({growth(found):.2g} times only); records"
+    return None
+
+
+def growth(found: Sequence[Wait]) -> float:
+    """Return how many times the early waits the median late one is; 1 where either are missing.
+
+    Early are those after one refusal and two, or up to a part of a long row, and of them the lower median counts: an
+    early wait for a turn must not hide that later ones grow.
+    """
+    refusals = _refusals(found)
+    early = [wait.seconds for wait in found if wait.number < max(FEWEST, EARLY_PART * refusals)]
+    return _late(found) / max(median_low(early), 0.001) if early and refusals >= FEWEST else 1.0
+
+
 def _backs_off(history: History, fault: Fault) -> Finding:
     judge = Judge(history, "DEL-7", fault.name)
     found = waits(history, fault)
-    medians = _medians(found)
-    hasty = _hasty(found)
-    growth, spread = _growth(medians), _spread(found)
-    refusals = max(medians, default=0)
-    due = min(GROWTH ** (refusals / 2), MOST_GROWTH)
+    grown, refusals, spread = growth(found), _refusals(found), _spread(found)
+    due = _due(refusals)
     figures = {
         "waits seen": Figure(len(found)),
         "most refusals in a row": Figure(refusals, "", f"≥ {FEWEST}"),
-        **{f"median wait after refusal {number}": Figure(value, "s") for number, value in list(medians.items())[:TOLD]},
-        "growth of the wait": Figure(growth, "times", f"≥ {due:.3g}"),
-        "waits cut short": Figure(len(hasty), f"of {len(found)}", "= 0"),
+        **{
+            f"median wait after refusal {number}": Figure(value, "s")
+            for number, value in list(_medians(found).items())[:TOLD]
+        },
+        "growth of the wait": Figure(grown, "times", f"≥ {due:.3g}"),
+        "long waits": Figure(_range(found), "times the short ones"),
         **({} if spread is None else {"spread of waits": Figure(spread, "of their median", f"≥ {SPREAD:g}")}),
     }
     everyone = cases.records(history, (wait.token for wait in found))
-    if hasty:
-        what = "records tried again sooner than after their first refusals"
-        return judge.fails(what, cases.records(history, (wait.token for wait in hasty)), figures)
-    if refusals < (FEWEST if growth >= due else ENOUGH):
+    if what := flaw(found):
+        return judge.fails(what, everyone, figures)
+    if refusals < (FEWEST if grown >= due else ENOUGH):
         return judge.doubts(f"too few refusals in a row to see whether waits grow: {refusals}", figures)
-    if growth < due:
-        return judge.fails(f"waits do not grow with the refusals ({growth:.2g} times only); records", everyone, figures)
+    if grown < due:
+        return judge.doubts(f"waits differ too much to see whether they grow ({grown:.2g} times)", figures)
     if spread is not None and spread < SPREAD:
         return judge.fails("waits do not spread: all are of the same length; records", everyone, figures)
-    return judge.passes(f"waits grew to {growth:.2g} times the earlier ones over {refusals} refusals", figures)
+    return judge.passes(f"waits grew to {grown:.2g} times the earlier ones over {refusals} refusals", figures)
 
 
 def _medians(found: Sequence[Wait]) -> Mapping[int, float]:
@@ -127,23 +157,26 @@ def _medians(found: Sequence[Wait]) -> Mapping[int, float]:
     return {number: median(by_number[number]) for number in sorted(by_number)}
 
 
-def _growth(medians: Mapping[int, float]) -> float:
-    """Return how many times the shortest median of the first half the middle one of the second half is.
-
-    The shortest, because an early wait for a turn must not hide that later ones grow.
-    """
-    values = list(medians.values())
-    half = len(values) // 2
-    return median(values[half:]) / max(min(values[:half]), 0.001) if half else 1.0
+def _refusals(found: Sequence[Wait]) -> int:
+    return max((wait.number for wait in found), default=0)
 
 
-def _hasty(found: Sequence[Wait]) -> list[Wait]:
-    """Return the waits after three refusals or more that were shorter than a part of the shortest before.
+def _due(refusals: int) -> float:
+    """Return how many times waits must have grown over so many refusals."""
+    factor: float = GROWTH ** (min(refusals, MANY) / 2)
+    return min(factor, MOST_GROWTH)
 
-    The shortest, because waiting for a turn makes any longer, and none shorter.
-    """
-    shortest = min((wait.seconds for wait in found if wait.number < FEWEST), default=0.0)
-    return [wait for wait in found if wait.number >= FEWEST and wait.seconds < TOO_SOON * shortest]
+
+def _late(found: Sequence[Wait]) -> float:
+    """Return the median of the waits after three refusals or more, whichever request's; 0 where there are none."""
+    return median([wait.seconds for wait in found if wait.number >= FEWEST] or [0.0])
+
+
+def _range(found: Sequence[Wait]) -> float:
+    """Return how many times the short waits the long ones are: a single one of either says nothing."""
+    seconds = [wait.seconds for wait in found] or [0.0]
+    long, short = quantile(seconds, 0.9), quantile(seconds, 0.1)
+    return long / max(short, 0.001)
 
 
 def _spread(found: Sequence[Wait]) -> float | None:
