@@ -1,8 +1,8 @@
 """LIM-1 to LIM-3: what a tenant's cap may have been at most, and how many slots were held.
 
 The cap itself is not seen. What is followed is the highest that any conforming reading allows: each success raises it
-by one, and a bad sample halves it, unless its attempt began before the last halving. An implementation that raises
-less, or halves more, stays below.
+by one, and a bad sample halves it, rounded up, unless its attempt began before the last halving. An implementation that
+raises less, or halves more, stays below.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Cap:
             self.before = self.allowed(now)
             self.halved_at = now
             self.raised = False
-            self.value = max(self.floor, self.value // 2)
+            self.value = max(self.floor, (self.value + 1) // 2)
             return True
         return False
 

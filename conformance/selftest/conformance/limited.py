@@ -37,7 +37,7 @@ class Sender:
     def __init__(self, made: Story, tenant: str, *behaviours: Behaviour, rate: float = 24) -> None:
         """Take the history to write to, the tenant, and what its cluster does; it is healthy at other times."""
         self.made, self.tenant, self.behaviours, self.rate = made, tenant, behaviours, rate
-        self.cap = self.floor
+        self.cap: float = self.floor
         self.halved_at = float("-inf")
         self.waiting: deque[Token] = deque()
         self.open = 0
@@ -75,8 +75,12 @@ class Sender:
         if status == 200 and now - began <= SLOW_AFTER:
             self.cap = min(self.ceiling, self.cap + 1)
         elif began > self.halved_at:
-            self.cap = max(self.floor, self.cap // 2)
+            self.cap = max(self.floor, self.halved())
             self.halved_at = now
+
+    def halved(self) -> float:
+        """What half the cap is."""
+        return self.cap // 2
 
     def _send(self, now: float) -> None:
         tokens = self.choose()

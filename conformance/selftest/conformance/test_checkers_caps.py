@@ -10,7 +10,16 @@ from isolane.conformance.checkers import caps
 from isolane.conformance.checkers.caps import Cap, Sample
 from isolane.conformance.history_ledger import Attempt
 from isolane.conformance.selftest.conformance.builders import Story
-from isolane.conformance.selftest.conformance.limited import CEILING, SLOW_AFTER, Sender, limited, lived
+from isolane.conformance.selftest.conformance.limited import (
+    CEILING,
+    PUSHED_BACK,
+    SLOW_AFTER,
+    SLOWED,
+    Behaviour,
+    Sender,
+    limited,
+    lived,
+)
 from isolane.conformance.verdict import Finding, Verdict
 
 IDS = ("LIM-1", "LIM-2", "LIM-3")
@@ -63,6 +72,34 @@ class Damped(Sender):
 def test_both_readings_conform(kind: type[Sender], tmp_path: Path) -> None:
     """What the requirements leave open is not held against anybody."""
     assert verdicts(lived(*IDS, sick=kind, other=kind), tmp_path) == [P, P, P]
+
+
+class RoundedUp(Sender):
+    """Halves five to three: half of it, or one slot more than that."""
+
+    ceiling = 8
+
+    def halved(self) -> float:
+        """What half the cap is."""
+        return (self.cap + 1) // 2
+
+
+class NotRounded(RoundedUp):
+    """Has a cap of two and a half, and grants a slot while it holds fewer."""
+
+    def halved(self) -> float:
+        """What half the cap is."""
+        return self.cap / 2
+
+
+@pytest.mark.parametrize("kind", [RoundedUp, NotRounded])
+def test_half_of_an_odd_cap_may_be_rounded_either_way(kind: type[Sender], tmp_path: Path) -> None:
+    """LIM-2, LIM-3: the requirement says that the cap halves, and not which whole number that is."""
+    made = limited(*IDS)
+    made.meta["bounds"]["cap_ceiling"] = 8
+    kind(made, "sick", PUSHED_BACK, Behaviour(120, 139, admit=4), rate=60).live(100, 145)
+    kind(made, "h0", SLOWED, rate=60).live(100, 150)
+    assert verdicts(made, tmp_path) == [P, P, P]
 
 
 class Eager(Sender):
@@ -194,6 +231,13 @@ def test_the_cap_allows_what_was_granted_before_a_halving_for_a_moment() -> None
     assert not cap.take(Sample.REFUSED, began=10.2, now=10.4)
     assert cap.take(Sample.SLOW, began=10.4, now=13)
     assert cap.value == 2
+
+
+def test_the_highest_half_of_an_odd_cap_is_rounded_up() -> None:
+    """What is followed is the most that any conforming cap may be."""
+    cap = Cap(1, 8, 5)
+    assert cap.take(Sample.REFUSED, began=9.5, now=10)
+    assert cap.value == 3
 
 
 def attempt(**known: object) -> Attempt:
