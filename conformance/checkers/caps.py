@@ -182,8 +182,7 @@ def _rise(history: History, courses: Sequence[Course], ceiling: int) -> Finding:
     control = history.phase(CONTROL)
     half = None if control is None else (control.began + control.seconds / 2, control.ended)
     busy = [course for course in courses if half and slots.saturated(history, course.tenant, *half)]
-    workers = slots.limit(history, "workers") or ceiling
-    reach = min(ceiling, workers // max(1, len(busy)))
+    reach = slots.fair_part(history, ceiling, len(busy))
     reached = {course.tenant: _most_within(history, course.tenant, control) for course in busy}
     figures = {
         "saturated tenants": Figure(len(busy), "", "≥ 1"),

@@ -129,20 +129,22 @@ def _regrown(history: History, spell: Fault, ceiling: int) -> Finding:
     attempts = slots.attempts_of(history, spell.tenant)
     window = [attempt for attempt in attempts if attempt.arrived >= spell.ended][: REQUESTS * ceiling]
     ended = window[-1].arrived if window else history.last
-    reach = KEPT * min(admits or ceiling, ceiling)
+    busy = [each.name for each in history.meta.tenants if slots.saturated(history, each.name, spell.ended, ended)]
+    reach = KEPT * min(admits or ceiling, slots.fair_part(history, ceiling, len(busy)))
     reached = slots.percentile(attempts, spell.ended, ended, 0.9)
     failed = sum(attempt.status == 503 for attempt in window)
     figures = {
         "requests after the spell": Figure(len(window), "", f"{REQUESTS * ceiling} count"),
         "of them failed (503)": Figure(failed),
         "the cluster admits": Figure(admits or ceiling, "at once"),
+        "saturated tenants": Figure(len(busy)),
         "90th percentile of concurrency": Figure(reached, "", f"≥ {reach:.3g}"),
     }
     if reached >= reach:
         return judge.passes(f"the cap grew again within {len(window)} requests", figures)
     if len(window) < REQUESTS * ceiling:
         return judge.doubts(f"only {len(window)} requests came after the spell", figures)
-    if not slots.saturated(history, spell.tenant, spell.ended, ended):
+    if spell.tenant not in busy:
         return judge.doubts(f"{spell.tenant} had too little to send after the spell to need its slots", figures)
     waited = [
         record

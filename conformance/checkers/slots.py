@@ -100,6 +100,12 @@ def limit(history: History, name: str) -> int | None:
     return int(bound) if isinstance(bound, (int, float)) else None
 
 
+def fair_part(history: History, ceiling: int, tenants: int) -> int:
+    """Return how many slots each of so many tenants that need them can hold at once: workers are shared."""
+    workers = limit(history, "workers") or ceiling
+    return min(ceiling, max(1, workers // max(1, tenants)))
+
+
 def seconds(history: History, name: str, otherwise: float) -> float:
     """Return a bound of the history in seconds; `otherwise` where nothing is promised."""
     bound = history.meta.bounds.get(name)

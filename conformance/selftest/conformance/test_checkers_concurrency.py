@@ -75,6 +75,24 @@ def test_a_cap_that_grows_again_passes(admit: int | None, reach: str, tmp_path: 
     assert finding.figures["90th percentile of concurrency"].bound == reach
 
 
+class Shared(Sender):
+    """Has its fair part of the workers: two of four."""
+
+    def may_send(self, now: float) -> bool:
+        """Whether there is a slot."""
+        return super().may_send(now) and self.open < 2
+
+
+@pytest.mark.parametrize(("other", "verdict"), [(24, Verdict.PASS), (1, Verdict.FAIL)])
+def test_a_tenant_need_not_reach_the_workers_of_others(other: float, verdict: Verdict, tmp_path: Path) -> None:
+    """LIM-7: with as many workers as one cap's ceiling two tenants that need them share them, and one has them all."""
+    made = limited("LIM-7")
+    made.meta["bounds"]["workers"] = CEILING
+    Shared(made, "sick", PUSHED_BACK).live(100, 150)
+    Shared(made, "h0", rate=other).live(100, 150)
+    assert judged(made, tmp_path).verdict is verdict
+
+
 class Stuck(Sender):
     """Once halved, its cap never rises again."""
 
