@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 REPLY_LIMIT = 16 * 1024**2
 """The bytes of a reply that are read at most; a whole bulk reply, each item an error, is well below it."""
 
+_PART = 64 * 1024
+
 
 class AnswerTooLong(HTTPException):
     """An answer does not end within `REPLY_LIMIT`."""
@@ -57,6 +59,7 @@ class Connection(HTTPConnection):
         Raises:
             OSError: the connection failed, the time is over (TimeoutError), or the attempt was cut (AttemptCut).
             HTTPException: the answer is not HTTP, not whole, or too long.
+            ValueError: no resolver takes such a host.
         """
         if self.sock is not None and wait_for_read(self.sock, timeout=0):
             self.close()  # the other side closed it, or sent what nobody asked for
@@ -69,15 +72,18 @@ class Connection(HTTPConnection):
         response = self.getresponse()
         deadline.hold(sock)  # again: when it is the last answer, the base class has closed the connection
         try:
-            content = response.read(REPLY_LIMIT + 1)
+            content = bytearray()
+            # Part by part: of a chunk of negative size `read` takes all there is, or raises ValueError.
+            while len(content) <= REPLY_LIMIT and (part := response.read1(_PART)):
+                content += part
         finally:
             deadline.hold(None)
             response.close()
         if len(content) > REPLY_LIMIT:
             raise AnswerTooLong(f"more than {REPLY_LIMIT} bytes")
         if response.length:
-            raise IncompleteRead(content, response.length)
-        return response.status, HttpHeaders(response.getheaders()), content
+            raise IncompleteRead(bytes(content), response.length)
+        return response.status, HttpHeaders(response.getheaders()), bytes(content)
 
     def _send(self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]) -> None:
         try:
@@ -121,7 +127,7 @@ class DeadlineNode(BaseNode):
         except TimeoutError as error:
             connection.close()
             raise ConnectionTimeout(f"no whole answer in time ({request_timeout:g}s)") from error
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             connection.close()
             raise NoAnswer(f"no answer: {type(error).__name__}: {error}") from error
         self._keep(connection)

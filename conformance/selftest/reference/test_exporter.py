@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from isolane.conformance.selftest.reference.raw_server import OK, http, read_request, serving
 from isolane.fixtures.cluster import Script, ScriptedClusters, Trickle
+from isolane.reference import node
 from isolane.reference.config import Elasticsearch
 from isolane.reference.exporter import Exporter, bulk_body
 from isolane.reference.node import REPLY_LIMIT
@@ -289,6 +290,8 @@ def test_connection_that_the_server_closed_is_replaced() -> None:
         pytest.param(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{}", id="cut off"),
         pytest.param(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n", id="chunks cut off"),
         pytest.param(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", id="chunks of no size"),
+        pytest.param(OK + b"transfer-encoding: chunked\r\n\r\n-1\r\n{}\r\n0\r\n\r\n", id="chunk of all there is"),
+        pytest.param(OK + b"transfer-encoding: chunked\r\n\r\n-2\r\n{}\r\n0\r\n\r\n", id="chunk of less than nothing"),
         pytest.param(b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n", id="too many headers"),
         pytest.param(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (REPLY_LIMIT + 1), id="endless"),
     ],
@@ -304,6 +307,30 @@ def test_answer_that_is_not_http_is_retried(answer: bytes) -> None:
         client = exporter(url)
         assert retried(client.attempt(documents(), timeout=LONG))
         client.close()
+
+
+def test_host_that_no_resolver_takes_is_retried() -> None:
+    """What an attempt raises ends the process, and everybody's delivery: not even this may (ISO-2)."""
+    cluster = Elasticsearch.model_construct(endpoints=("http://node1..example:9200",), api_key=None, basic=None)
+    assert retried(Exporter(cluster, Runtime(crash=_crash)).attempt(documents(), timeout=LONG))
+
+
+def test_no_more_of_an_answer_is_read_than_the_limit_whatever_a_chunk_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MEM-5: what a reply may take of memory does not depend on how it is framed."""
+    monkeypatch.setattr(node, "REPLY_LIMIT", 1024**2)
+    part, sent = b" " * 1024**2, count()
+
+    def send(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(OK + b"transfer-encoding: chunked\r\n\r\n-1\r\n")
+        while next(sent) < 64:
+            connection.sendall(part)
+
+    with serving(send) as url:
+        client = exporter(url)
+        assert retried(client.attempt(documents(), timeout=LONG))
+        client.close()
+    assert next(sent) < 32  # buffers on the way included
 
 
 @pytest.fixture(scope="module")
