@@ -22,6 +22,7 @@ _TOPIC = re.compile(_IN_TOPIC + "{1,249}")  # Kafka's own rule
 _LAST_PORT = 65535
 _LONGEST_INDEX = 255  # bytes
 _URL = re.compile(r"https?://[!-~]+")  # nothing that an HTTP request line cannot hold
+_HOST = r"(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?"  # of any other, resolvers raise what is no OSError
 _IN_INDEX = r"[^A-Z\\/*?\"<>| ,#:{}]"  # Elasticsearch's own rule, and no other placeholder
 _INDEX = re.compile(rf"(?![-_+.]){_IN_INDEX}+")
 _BROKER = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -88,6 +89,8 @@ def _endpoint(value: str) -> str:
         raise ValueError("holds a credential; give it as api_key or basic")
     if not _URL.fullmatch(value) or not url.hostname or not port or url.query or url.fragment:
         raise ValueError("is not an endpoint; write http://host:port or https://host:port")
+    if ":" not in url.hostname and not re.fullmatch(_HOST, url.hostname):
+        raise ValueError("has no host that can be looked up; between its dots are 1 to 63 letters, digits, - or _")
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     return f"{url.scheme}://{host}:{port}{url.path.rstrip('/')}"
 
@@ -116,7 +119,9 @@ DeadLetterTopic = Annotated[
 IndexTemplate = Annotated[str, AfterValidator(_index), described(rf"(?![-_+.])(?:{_IN_INDEX}|\{{signal\}})+")]
 """An index's name, in which `{signal}` may stand for the record's signal."""
 
-Endpoint = Annotated[str, AfterValidator(_endpoint), described(r"https?://[^@?#\s]+")]
+Endpoint = Annotated[
+    str, AfterValidator(_endpoint), described(rf"https?://(?:\[[^@?#\s]+|{_HOST}(?::[0-9]*)?(?:/[^@?#\s]*)?)")
+]
 """A URL with scheme, host and port, without credentials."""
 
 CertificateFile = Annotated[FilePath, AfterValidator(_certificates)]

@@ -458,11 +458,23 @@ def test_credential_is_never_printed_from_the_configuration(tmp_path: Path) -> N
     assert "74123698" not in f"{config}{config!r}{config.model_dump()}{config.model_dump_json()}"
 
 
+@pytest.mark.parametrize("host", ["node1..example", ".example", "n" * 64 + ".example", "n" * 64, "a,b", "${HOST}"])
+def test_host_that_cannot_be_looked_up_is_refused(tmp_path: Path, host: str) -> None:
+    """A typo is found when the file is read, at the start or by SIGHUP, and not in each attempt to connect (OPS-2)."""
+    (line,) = complaints(
+        tmp_path, f"tenants: {{a: {{topics: ['^t'], elasticsearch: {{endpoints: ['http://{host}:9200']}}}}}}"
+    )
+    assert line.startswith(f"tenants.a.elasticsearch.endpoints[0]: 'http://{host[:20]}")
+    assert line.endswith("has no host that can be looked up; between its dots are 1 to 63 letters, digits, - or _")
+
+
 def test_endpoint_gets_the_port_of_its_scheme(tmp_path: Path) -> None:
     """The client needs a port; a URL without one means what it means everywhere."""
-    text = "tenants: {a: {topics: ['^t'], elasticsearch: {endpoints: ['https://es.example/prefix/', 'http://[::1]']}}}"
+    text = (
+        "tenants: {a: {topics: ['^t'], elasticsearch: {endpoints: ['https://es_1.example./prefix/', 'http://[::1]']}}}"
+    )
     endpoints = load(tmp_path, text).tenants["a"].elasticsearch.endpoints
-    assert endpoints == ("https://es.example:443/prefix", "http://[::1]:80")
+    assert endpoints == ("https://es_1.example.:443/prefix", "http://[::1]:80")
 
 
 TWO = """

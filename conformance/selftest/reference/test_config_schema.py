@@ -39,6 +39,9 @@ def test_it_is_a_schema() -> None:
         TENANTS + "memory: {budget: 1GiB}\nflush: {max_bytes: 65536}\nretry: {jitter: 1}\ntelemetry: null",
         TENANTS + "dead_letter: {topic: dead}",
         tenant("endpoints: ['https://h', 'http://[::1]:9200/prefix'], index: 'x-{signal}-y', api_key: '${env:PATH}'"),
+        tenant(
+            f"endpoints: ['http://es_1.example.', 'http://{'n' * 63}.example:9200/a.b..c', 'http://[fe80::1%eth0]']"
+        ),
         tenant("endpoints: ['http://h:1'], basic: {username: u, password: p}", "[managed_otlp.logs.a, '^x']"),
     ],
 )
@@ -78,6 +81,8 @@ def test_it_accepts_what_the_program_accepts(text: str, monkeypatch: pytest.Monk
         tenant("endpoints: ['h:9200']"),
         tenant("endpoints: ['http://u:p@h:9200']"),
         tenant("endpoints: ['http://h:9200?x=1']"),
+        tenant("endpoints: ['http://node1..example:9200']"),
+        tenant(f"endpoints: ['http://{'n' * 64}.example:9200']"),
         tenant("endpoints: ['http://h:1'], index: Logs"),
         tenant("endpoints: ['http://h:1'], index: '{tenant}'"),
         tenant("endpoints: ['http://h:1'], api_key: 'id:key'"),
