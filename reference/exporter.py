@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import ssl
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import orjson
-from elastic_transport import NodeConfig, SerializerCollection, TransportError
+from elastic_transport import BaseNode, NodeConfig, NodePool, SerializerCollection, TransportError
 from elasticsearch import Elasticsearch
 
 from isolane.reference.deadline import Deadline, DeadlineTlsSocket
@@ -118,6 +119,19 @@ def bulk_body(documents: Sequence[Document]) -> bytes:
     return b"".join([*parts, gzip.compress(b"\n".join([*lines, b""])), gzip.flush()])
 
 
+class _Nodes(NodePool):
+    """Chooses again when another thread marked a node dead or alive meanwhile: the base class has no lock for that.
+
+    Nor has this one: it would be held while the base class writes to the log.
+    """
+
+    def get(self) -> BaseNode:
+        """Return the node to ask."""
+        while True:
+            with suppress(RuntimeError):
+                return super().get()
+
+
 class _Bytes(SerializerCollection):
     """Leaves bodies as they are, whatever their media type: the HTML of a proxy must not hide its status."""
 
@@ -130,7 +144,7 @@ class _Bytes(SerializerCollection):
 
 def _client(cluster: config.Elasticsearch) -> Elasticsearch:
     nodes = [_node(cluster, endpoint) for endpoint in cluster.endpoints]
-    client = Elasticsearch(nodes, node_class=DeadlineNode)
+    client = Elasticsearch(nodes, node_class=DeadlineNode, node_pool_class=_Nodes)
     client.transport.serializers = _Bytes()
     return client
 

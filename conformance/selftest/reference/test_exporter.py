@@ -472,3 +472,27 @@ def test_request_is_a_gzipped_bulk_with_the_tenants_credential(credential: dict[
     ]
     assert lines[1::2] == [batch[0].source, batch[1].source]
     assert lines[4] == b""
+
+
+class ChangesOnce(dict[Any, Any]):
+    """Nodes of which one is taken out, as by another thread, while somebody looks at them for the first time."""
+
+    looked_at = False
+
+    def items(self) -> Any:  # noqa: ANN401 - as the base class has it
+        """Yield the items."""
+        for item in super().items():
+            yield item
+            if not self.looked_at:
+                self.looked_at = True
+                del self[item[0]]
+
+
+def test_node_that_is_marked_dead_while_another_attempt_chooses_costs_nothing() -> None:
+    """ISO-2: many threads choose among nodes that fail, and what an attempt raises ends the process of all tenants."""
+    client = exporter("http://127.0.0.1:1", "http://127.0.0.1:2")
+    pool = client._connected().transport.node_pool
+    alive = pool._alive_nodes = ChangesOnce(pool._alive_nodes)
+    assert retried(client.attempt(documents(), timeout=LONG))
+    assert alive.looked_at
+    client.close()
