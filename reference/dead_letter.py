@@ -82,14 +82,18 @@ class DeadLetters:
         return self._producer
 
     def _ensure(self, topic: str) -> None:
-        """Make the topic unless it is known to be there: brokers need not create topics by themselves."""
+        """Make the topic unless it is there: brokers need not create topics by themselves, nor let this process do it.
+
+        Whoever may not create a topic is told just that, and not whether it is there: so that is asked first.
+        """
         if topic in self._topics:
             return
         with closing_when_it_fails() as client:
             admin = KafkaAdminClient(**self._connection, kafka_client=client)
         try:
-            configs = {"max.message.bytes": str(_LARGEST)}
-            admin.create_topics({topic: {"configs": configs}}, timeout_ms=_PATIENCE, wait_for_metadata=True)
+            if any(found["error_code"] for found in admin.describe_topics([topic])):
+                configs = {"max.message.bytes": str(_LARGEST)}
+                admin.create_topics({topic: {"configs": configs}}, timeout_ms=_PATIENCE, wait_for_metadata=True)
         except TopicAlreadyExistsError:
             pass
         finally:
