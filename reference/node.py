@@ -13,19 +13,13 @@ from elastic_transport.client_utils import DEFAULT, DefaultType
 from urllib3.util.wait import wait_for_read
 
 from isolane.reference.deadline import Deadline, DeadlineSocket, DeadlineTlsSocket, connect
+from isolane.reference.outcome import REPLY_LIMIT
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
 
-REPLY_LIMIT = 16 * 1024**2
-"""The bytes of a reply that are read at most; a whole bulk reply, each item an error, is well below it."""
-
 _PART = 64 * 1024
-
-
-class AnswerTooLong(HTTPException):
-    """An answer does not end within `REPLY_LIMIT`."""
 
 
 class Connection(HTTPConnection):
@@ -56,9 +50,11 @@ class Connection(HTTPConnection):
     ) -> tuple[int, HttpHeaders, bytes]:
         """Return the status, headers and body of the answer; blocks until the deadline at most.
 
+        Of a body that is longer than `REPLY_LIMIT` somewhat more than that is returned.
+
         Raises:
             OSError: the connection failed, the time is over (TimeoutError), or the attempt was cut (AttemptCut).
-            HTTPException: the answer is not HTTP, not whole, or too long.
+            HTTPException: the answer is not HTTP, or not whole.
             ValueError: no resolver takes such a host.
         """
         if self.sock is not None and wait_for_read(self.sock, timeout=0):
@@ -80,8 +76,8 @@ class Connection(HTTPConnection):
             deadline.hold(None)
             response.close()
         if len(content) > REPLY_LIMIT:
-            raise AnswerTooLong(f"more than {REPLY_LIMIT} bytes")
-        if response.length:
+            self.close()  # the rest is still to come
+        elif response.length:
             raise IncompleteRead(bytes(content), response.length)
         return response.status, HttpHeaders(response.getheaders()), bytes(content)
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+REPLY_LIMIT = 16 * 1024**2
+"""The bytes of an answer that are read at most, more or less: enough for fifty thousand items with an error each."""
+
+
 class Outcome(Enum):
     """What became of a document, or of a request as a whole."""
 
@@ -34,7 +38,8 @@ class Outcome(Enum):
     """This document can never succeed: 400 for the item, or 400 or 413 when it was sent alone (DEL-4)."""
 
     TOO_LARGE = auto()
-    """The request was refused as a whole, 413 or 400, and is to be split until the culprit stands alone (DEL-4)."""
+    """The request is to be split: it was refused as a whole, 413 or 400, by a culprit that is to stand alone (DEL-4),
+    or the answer to so many documents is longer than what is read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +89,13 @@ def judge(status: int, headers: Mapping[str, str], body: bytes, ids: Sequence[st
     Args:
         status: The HTTP status.
         headers: The HTTP headers, with names in lower case.
-        body: Anything at all.
+        body: Anything at all; of an answer that is longer than `REPLY_LIMIT` the beginning, which is longer, too.
         ids: Of the documents sent, each with the operation `create`.
     """
     count, wait = len(ids), retry_after(headers)
     if status == 200:
         if headers.get("x-elastic-product") != "Elasticsearch":
-            return Reply.whole(
-                Outcome.RETRYABLE, count, "the answer is not from Elasticsearch (no product header)", wait
-            )
+            return Reply.whole(Outcome.RETRYABLE, count, "the answer is not Elasticsearch's (no product header)", wait)
         return _judge_items(body, ids, wait)
     outcome = Outcome.RETRYABLE if status < 300 else of_status(status)
     if outcome is Outcome.CONDEMNED and count > 1:
@@ -104,7 +107,8 @@ def _judge_items(body: bytes, ids: Sequence[str], wait: float | None) -> Reply:
     try:
         reply = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return Reply.whole(Outcome.RETRYABLE, len(ids), "the answer is not JSON", wait)
+        outcome = Outcome.TOO_LARGE if len(body) > REPLY_LIMIT and len(ids) > 1 else Outcome.RETRYABLE  # MEM-3
+        return Reply.whole(outcome, len(ids), f"the answer is not JSON within {len(body)} bytes", wait)
     items = reply.get("items") if isinstance(reply, dict) else None
     if not isinstance(items, list):
         return Reply.whole(Outcome.RETRYABLE, len(ids), "the answer is not that of a bulk request", wait)

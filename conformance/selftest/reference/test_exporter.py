@@ -20,9 +20,8 @@ from isolane.fixtures.cluster import Script, ScriptedClusters, Trickle
 from isolane.reference import node
 from isolane.reference.config import Elasticsearch
 from isolane.reference.exporter import Exporter, bulk_body
-from isolane.reference.node import REPLY_LIMIT
 from isolane.reference.otlp import Document
-from isolane.reference.outcome import Outcome, Reply
+from isolane.reference.outcome import REPLY_LIMIT, Outcome, Reply
 from isolane.reference.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -322,7 +321,7 @@ def test_no_more_of_an_answer_is_read_than_the_limit_whatever_a_chunk_says(monke
 
     def send(connection: socket.socket) -> None:
         read_request(connection)
-        connection.sendall(OK + b"transfer-encoding: chunked\r\n\r\n-1\r\n")
+        connection.sendall(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n")
         while next(sent) < 64:
             connection.sendall(part)
 
@@ -331,6 +330,22 @@ def test_no_more_of_an_answer_is_read_than_the_limit_whatever_a_chunk_says(monke
         assert retried(client.attempt(documents(), timeout=LONG))
         client.close()
     assert next(sent) < 32  # buffers on the way included
+
+
+def test_answer_that_is_too_long_is_asked_for_in_parts() -> None:
+    """MEM-3: however many documents a record has, what is said of fewer is shorter; the next attempt is not harmed."""
+    batch, padding = documents(), iter([REPLY_LIMIT + 1024**2, 0])
+
+    def answer(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(http(bulk_reply(batch)[:-1] + b" " * next(padding) + b"}"))
+
+    with serving(answer) as url:
+        client = exporter(url)
+        first, second = (client.attempt(batch, timeout=LONG) for _ in range(2))
+        client.close()
+    assert first.request is Outcome.TOO_LARGE
+    assert list(second.items) == [ACCEPTED] * 3
 
 
 @pytest.fixture(scope="module")

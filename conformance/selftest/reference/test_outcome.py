@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isolane.reference.outcome import Outcome, Reply, judge, retry_after
+from isolane.reference.outcome import REPLY_LIMIT, Outcome, Reply, judge, retry_after
 
 ELASTICSEARCH = {"x-elastic-product": "Elasticsearch"}
 ACCEPTED, RETRYABLE, ENVIRONMENT = Outcome.ACCEPTED, Outcome.RETRYABLE, Outcome.ENVIRONMENT
@@ -30,6 +30,14 @@ def reply(items: object, *, errors: object = False) -> bytes:
 def judged(body: bytes, *ids: str) -> Reply:
     """Judge a 200 from Elasticsearch."""
     return judge(200, ELASTICSEARCH, body, ids)
+
+
+def test_answer_that_was_not_read_to_its_end_is_to_be_split() -> None:
+    """MEM-3: sent again unchanged, the same documents would get the same answer for ever; alone, none is condemned."""
+    body = reply([item("a", 201)] * 2)[:-1] + b" " * REPLY_LIMIT
+    assert judged(body, "a", "b").request is TOO_LARGE
+    assert judged(body, "a").request is RETRYABLE
+    assert judge(200, {}, body, ["a", "b"]).request is RETRYABLE
 
 
 @pytest.mark.parametrize(
