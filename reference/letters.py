@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -43,7 +43,7 @@ class Letters:
     """Rejects pieces of records, and writes those that become dead letters in a thread of its own.
 
     A piece is resolved when all its dead letters are confirmed; until then its partition waits, and nobody else
-    (POI-3). The lock guards the letters that are to be written, and how many were.
+    (POI-3): tenants take turns. The lock guards the letters that are to be written, and how many were.
     """
 
     def __init__(self, runtime: Runtime, retry: Retry, destination: Destination) -> None:
@@ -51,7 +51,7 @@ class Letters:
         self._runtime = runtime
         self._backoff = Backoff(retry, runtime.random)
         self._destination = destination
-        self._letters: list[_Letter] = []  # a heap by the time they are due
+        self._letters: dict[str, list[_Letter]] = defaultdict(list)  # by tenant, by turns; heaps by when they are due
         self._order = count()
         self._written: Counter[str] = Counter()
         self._closed = False
@@ -69,7 +69,10 @@ class Letters:
         elif policy == "skip":
             lane.resolve([piece])
         else:
-            self._post(_Letter(self._runtime.now(), next(self._order), 0, lane, piece, reason))
+            letter = _Letter(self._runtime.now(), next(self._order), 0, lane, piece, reason)
+            with self._changed:
+                heapq.heappush(self._letters[lane.tenant], letter)
+                self._changed.notify_all()
 
     def work(self) -> None:
         """Write dead letters until `close`; for a thread of its own."""
@@ -90,7 +93,7 @@ class Letters:
     def counts(self) -> tuple[Mapping[str, int], int]:
         """Return how many records, or parts of records, were written by tenant; and how many are to be written."""
         with self._changed:
-            return dict(self._written), len(self._letters)
+            return dict(self._written), sum(map(len, self._letters.values()))
 
     def close(self) -> None:
         """Let `work` end."""
@@ -103,27 +106,23 @@ class Letters:
         for document in letter.piece.documents:
             self._destination.send(topic, partition, letter.piece.record.offset, document.source, letter.reason)
 
-    def _post(self, letter: _Letter) -> None:
-        with self._changed:
-            heapq.heappush(self._letters, letter)
-            self._changed.notify_all()
-
     def _delay(self, refused: _Letter) -> None:
         """Let a letter wait, and all others of its topic: each would fail as slowly while those of others wait."""
         topic = refused.lane.place.topic
         due = self._runtime.now() + self._backoff.delay(refused.failures)
         with self._changed:
-            self._letters.append(refused)
-            for place, letter in enumerate(self._letters):
-                if letter.lane.place.topic == topic:
-                    self._letters[place] = letter._replace(due=due)
-            heapq.heapify(self._letters)
+            own = [*self._letters[refused.lane.tenant], refused]
+            own = [letter._replace(due=due) if letter.lane.place.topic == topic else letter for letter in own]
+            heapq.heapify(own)
+            self._letters[refused.lane.tenant] = own
 
     def _next(self) -> _Letter | None:
         with self._changed:
             while not self._closed:
-                left = self._letters[0].due - self._runtime.now() if self._letters else None
-                if left is not None and left <= 0:
-                    return heapq.heappop(self._letters)
-                self._changed.wait(left)
+                now = self._runtime.now()
+                for tenant, own in self._letters.items():
+                    if own and own[0].due <= now:
+                        self._letters[tenant] = self._letters.pop(tenant)  # at the end: all others come first
+                        return heapq.heappop(own)
+                self._changed.wait(min((own[0].due - now for own in self._letters.values() if own), default=None))
         return None

@@ -1,4 +1,4 @@
-"""Dead letters while their destination is down: whose turn it is."""
+"""Dead letters, also while their destination is down: whose turn it is."""
 
 from __future__ import annotations
 
@@ -58,3 +58,19 @@ def test_a_refused_letter_lets_all_of_its_topic_wait(
     letters.close()
     thread.join(5)
     assert destination.written.count(down.place.topic) == 5
+
+
+def test_tenants_take_turns(letters_to: tuple[Letters, OneTopicDown, FakeLane, FakeLane], runtime: Runtime) -> None:
+    """POI-1: a partition does not wait until all dead letters of another tenant, who has many, are written."""
+    letters, destination, many, one = letters_to
+    destination.refused = None
+    for _ in range(100):
+        letters.reject(many, piece(), "bad", "dead_letter")
+    letters.reject(one, piece(), "bad", "dead_letter")
+    thread = runtime.spawn("letters", letters.work)
+    eventually(lambda: len(many.resolved) == 100)
+    letters.close()
+    thread.join(5)
+    assert destination.written.index(one.place.topic) == 1
+    offsets = [resolved.record.offset for resolved in many.resolved]
+    assert offsets == sorted(offsets)
