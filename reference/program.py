@@ -100,9 +100,7 @@ class Program:
             clusters: Of the tenants that are new, or are to be sent to in another way.
         """
         self._config = config
-        for tenant, cluster in clusters.items():
-            self._line.connect(tenant, cluster)
-        self._receiver.change(config)
+        self._receiver.change(config, clusters)
 
     def state(self) -> State:
         """Return what is to be seen of it; for any thread."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isolane.reference.consumer import Consumer, ConsumerRecord, Owner, TopicPartition
     from isolane.reference.partition import PartitionState, PartitionWorker
     from isolane.reference.runtime import Runtime
-    from isolane.reference.sending import Line
+    from isolane.reference.sending import Cluster, Line
 
 # The longest that the loop is deaf to a due commit, and to room in the budget; for all else it is woken.
 _POLL_WAIT = 0.025
@@ -46,7 +46,8 @@ class Receiver:
 
     It is the `Owner` that the consumer tells of its partitions. The lock guards the partitions, which of them are
     paused or unowned, what is left to commit, and whether to stop; they are changed by the poll thread, or while that
-    waits in the consumer, and read by whoever stops the receiver or looks at it.
+    waits in the consumer, and read by whoever stops the receiver, changes it or looks at it. It guards the
+    configuration, too, and which partitions are to be owned anew.
     """
 
     def __init__(
@@ -76,11 +77,11 @@ class Receiver:
         self._worker_for = worker_for
         self._inline = inline
         self._partitions: dict[TopicPartition, Partition] = {}
-        self._workers: dict[TopicPartition, PartitionWorker] = {}  # if their work is done inline
+        self._workers: dict[TopicPartition, PartitionWorker] = {}
         self._paused: dict[TopicPartition, None] = {}  # in order: who was paused first is resumed first
         self._unowned: dict[TopicPartition, int | None] = {}  # with the first offset that waits, once it is known
         self._finished: dict[TopicPartition, int] = {}  # by ownerships that a change ended, and not yet committed
-        self._changed: Config | None = None  # the configuration to adopt
+        self._moved: dict[TopicPartition, None] = {}  # those whose owner, or index, is another one by now
         self.consumer: Consumer | None = None  # before there is one, there is nothing to give back
         self._polled_at = runtime.now()
         self._trouble: str | None = "no broker has answered yet"
@@ -137,28 +138,33 @@ class Receiver:
         partitions = [partition.state(paused=paused) for partition, paused in owned]
         return ReceiverState(self._runtime.now() - self._polled_at, self._trouble, partitions, unowned)
 
-    def change(self, config: Config) -> None:
-        """Let other tenants own the topics soon; for any thread. Nothing but the tenants may differ."""
+    def change(self, config: Config, clusters: Mapping[str, Cluster]) -> None:
+        """See `Program.change`; for any thread, however long the poll thread is held up.
+
+        What has another owner is closed before anybody is connected, and owned anew after that: at no time may a
+        record go to its owner's cluster of another time (TEN-2).
+        """
         with self._lock:
-            self._changed = config
+            former, self._config = self._config, config
+            for place in [*self._partitions, *self._unowned]:
+                if former.destination(place.topic) != config.destination(place.topic):
+                    self._moved[place] = None
+            self._close(self._owned(self._moved))
+            for tenant, cluster in clusters.items():
+                self._line.connect(tenant, cluster)
         self._wake()
 
     def assigned(self, places: Collection[TopicPartition]) -> None:
         """See `Owner`."""
+        known = {place.topic for place in self._unowned}
         for place in places:
-            tenant = self._config.tenant_of(place.topic)
-            if tenant is None:
-                self._put_aside(place)
-                continue
-            bounds = self._config.kafka.partition_processing
-            partition = Partition(self._runtime, place, tenant, bounds, self._line, made_room=self._wake)
-            worker = self._worker_for(partition, self._config.tenants[tenant].elasticsearch.index_for)
-            with self._lock:
-                self._partitions[place] = partition
-            if self._inline:
-                self._workers[place] = worker
-            else:
-                self._runtime.spawn(f"partition {place.topic}/{place.partition}", worker.work)
+            with self._lock:  # a change comes before it, or finds what has begun
+                self._begin(place)
+            if place in self._workers and not self._inline:
+                self._runtime.spawn(f"partition {place.topic}/{place.partition}", self._workers[place].work)
+        for topic in sorted({place.topic for place in self._unowned} - known):
+            claimants = self._config.claimants(topic)
+            log.warning("nobody owns the topic: its records wait", topic=topic, claimed_by=claimants)
         log.info("assigned", partitions=_names(places))
 
     def revoking(self, places: Collection[TopicPartition]) -> None:
@@ -207,25 +213,21 @@ class Receiver:
             self._workers[place].drain()
 
     def _adopt(self, consumer: Consumer) -> None:
-        """Own anew what has another owner, or another index, in the configuration that has come (OPS-4)."""
+        """Own anew what has another owner, or another index, since the configuration changed (OPS-4)."""
         with self._lock:
-            config, self._changed = self._changed, None
-        if config is None:
-            return
-        former, self._config = self._config, config
-        for place in [*self._partitions, *self._unowned]:
-            if former.destination(place.topic) != config.destination(place.topic):
-                partition = self._partitions.get(place)
-                begin = partition.end() if partition else self._unowned[place]
-                finished = begin if partition and begin is not None else self._finished.get(place)
-                self._drop([place])
-                self.assigned([place])
-                if finished is not None:
-                    with self._lock:
-                        self._finished[place] = finished
-                if begin is not None:
-                    consumer.seek(place, begin)
-                consumer.resume([place])
+            moved = list(self._moved)
+        for place in moved:
+            partition = self._partitions.get(place)
+            begin = partition.end() if partition else self._unowned[place]
+            finished = begin if partition and begin is not None else self._finished.get(place)
+            self._drop([place])
+            self.assigned([place])
+            if finished is not None:
+                with self._lock:
+                    self._finished[place] = finished
+            if begin is not None:
+                consumer.seek(place, begin)
+            consumer.resume([place])
 
     def _pause(self, consumer: Consumer) -> None:
         """Fetch no more of partitions with full mailboxes (MEM-7), nor of tenants for whom the budget has no room."""
@@ -302,6 +304,7 @@ class Receiver:
                 self._paused.pop(place, None)
                 self._unowned.pop(place, None)
                 self._finished.pop(place, None)
+                self._moved.pop(place, None)
         return partitions
 
     def _drop(self, places: Collection[TopicPartition]) -> None:
@@ -321,14 +324,16 @@ class Receiver:
             partition.close()
             self._line.drop(partition)
 
-    def _put_aside(self, place: TopicPartition) -> None:
-        """Leave a partition alone whose topic nobody owns, and name the topic (TEN-4)."""
-        with self._lock:
-            news = all(place.topic != other.topic for other in self._unowned)
+    def _begin(self, place: TopicPartition) -> None:
+        """Begin the ownership of a partition, or leave it alone if nobody owns its topic (TEN-4)."""
+        tenant = self._config.tenant_of(place.topic)
+        if tenant is None:
             self._unowned[place] = None
-        if news:
-            claimants = self._config.claimants(place.topic)
-            log.warning("nobody owns the topic: its records wait", topic=place.topic, claimed_by=claimants)
+            return
+        bounds = self._config.kafka.partition_processing
+        partition = Partition(self._runtime, place, tenant, bounds, self._line, made_room=self._wake)
+        self._partitions[place] = partition
+        self._workers[place] = self._worker_for(partition, self._config.tenants[tenant].elasticsearch.index_for)
 
 
 def _names(places: Collection[TopicPartition]) -> list[str]:

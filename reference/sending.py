@@ -236,13 +236,14 @@ class IsolatedLine:
 
     def _attempt(self, grant: Grant) -> None:
         lane = grant.flush.lane
+        cluster = self._clusters[lane.tenant]  # before the look: who is closed is not sent to a cluster that came later
         if lane.closed:
             with self._work_came:
                 self._dispatcher.cancel(grant)
                 self._decide()
             lane.abandon(grant.flush.pieces)
             return
-        reply = self._clusters[lane.tenant].attempt(grant.flush.documents, timeout=grant.timeout, key=grant)
+        reply = cluster.attempt(grant.flush.documents, timeout=grant.timeout, key=grant)
         with self._work_came:
             division, abandoned = self._dispatcher.settle(grant, reply, self._runtime.now())
             self._decide()

@@ -148,12 +148,15 @@ class SharedLine:
     def _deliver(self, flush: Flush) -> None:
         """Attempt until nothing is left to send, however long the cluster takes: the worker is held meanwhile."""
         lane, left = flush.lane, [flush]
-        while left and not lane.closed:
+        while left:
+            cluster = self._clusters[lane.tenant]  # before the look: see `IsolatedLine`
+            if lane.closed:
+                break
             flush = left.pop()
             if flush.first_attempt is None:
                 flush.first_attempt = self._runtime.now()
             timeout = self._config.request.timeout
-            reply = self._clusters[lane.tenant].attempt(flush.documents, timeout=timeout, key=lane)
+            reply = cluster.attempt(flush.documents, timeout=timeout, key=lane)
             with self._changed:
                 now, accepted_at = self._runtime.now(), self._accepted_at.get(lane.tenant, float("-inf"))
                 division = divide(flush, reply, accepted_at=accepted_at, now=now)

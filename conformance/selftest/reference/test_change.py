@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from isolane.conformance.selftest.reference.fakes import config, eventually
+from isolane.conformance.selftest.reference.fakes import FakeCluster, config, eventually
 from isolane.conformance.selftest.reference.program_bench import A, B
-from isolane.reference.config import ConfigError
+from isolane.reference.config import Config, ConfigError
 from isolane.reference.config_rules import check_change
 from isolane.reference.consumer import TopicPartition
 from isolane.reference.outcome import Outcome, Reply
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from isolane.conformance.selftest.reference.program_bench import Bench
-    from isolane.reference.config import Mode
     from isolane.reference.otlp import Document
+    from isolane.reference.sending import Cluster
 
 C = TopicPartition("managed_otlp.logs.c", 0)
+
+
+def refused(documents: Sequence[Document]) -> Reply:
+    """Let nobody in."""
+    return Reply.whole(Outcome.ENVIRONMENT, len(documents), "status 401")
 
 
 def test_a_tenant_that_is_added_gets_its_first_record(bench: Bench) -> None:
@@ -42,10 +48,8 @@ def test_a_tenant_that_is_added_gets_its_first_record(bench: Bench) -> None:
     assert len(bench.clusters["a"].accepted) == 25
 
 
-@pytest.mark.parametrize("mode", ["isolated", "partition_workers"])  # in the third its cluster blocks the loop itself
-def test_a_tenant_that_is_removed_is_sent_nothing_more(bench_of: Callable[..., Bench], mode: Mode) -> None:
+def test_a_tenant_that_is_removed_is_sent_nothing_more(bench: Bench) -> None:
     """OPS-4: its records wait, uncommitted, like those of a topic that nobody owns; when it is back none is missing."""
-    bench = bench_of(mode)
     bench.produce(A, 30)
     bench.own(A, B)
     bench.commits(A, 30)
@@ -114,12 +118,8 @@ def test_what_was_finished_and_is_lost_is_not_committed(bench_of: Callable[..., 
 def test_a_tenant_is_sent_to_another_cluster(bench_of: Callable[..., Bench]) -> None:
     """OPS-4: what waits for a cluster that is gone goes to the new one at once, however long it had failed before."""
     bench = bench_of(retry={"initial_interval": "10ms", "max_interval": "60s"})
-
-    def refuse(documents: Sequence[Document]) -> Reply:
-        return Reply.whole(Outcome.ENVIRONMENT, len(documents), "status 401")
-
     former = bench.clusters["a"]
-    former.answer(refuse)
+    former.answer(refused)
     sent = bench.produce(A, 40)
     bench.own(A, B)
     eventually(lambda: len(former.attempts) > 9, timeout=60)
@@ -129,6 +129,92 @@ def test_a_tenant_is_sent_to_another_cluster(bench_of: Callable[..., Bench]) -> 
     assert not former.accepted
     bench.produce(B, 5)
     bench.commits(B, 5)
+
+
+def hold_up(bench: Bench) -> None:
+    """Let a rebalance begin in which the poll loop waits for b's cluster, until that answers."""
+    bench.clusters["b"].answer(None)
+    bench.produce(B, 1)
+    eventually(lambda: bench.clusters["b"].open)
+    bench.own(A)
+    eventually(lambda: bench.program._receiver._partitions[B].closed)
+
+
+def test_a_tenant_is_sent_to_another_cluster_in_a_rebalance(bench_of: Callable[..., Bench]) -> None:
+    """OPS-4: what it owns before and after waits for no poll loop."""
+    bench = bench_of(grace=20.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
+    bench.clusters["a"].answer(refused)
+    sent = bench.produce(A, 20)
+    bench.own(A, B)
+    eventually(lambda: bench.program.state().line.tenants["a"].waiting == 20)
+    hold_up(bench)
+    bench.change("ab", renewed="a")
+    eventually(lambda: sorted(bench.clusters["a"].accepted) == sorted(sent))
+    bench.clusters["b"].answer()
+
+
+def moved(bench: Bench) -> Config:
+    """Return a configuration in which a has another cluster and another topic, and its own one is c's, as it is."""
+    document = bench.config.model_dump(mode="json", exclude={"telemetry"})
+    document["tenants"] = {
+        tenant: {"topics": [place.topic], "elasticsearch": {"endpoints": [f"http://{cluster}.test:9200"]}}
+        for tenant, place, cluster in (("a", C, "new"), ("b", B, "b"), ("c", A, "a"))
+    }
+    return Config.parse(document)
+
+
+def test_a_topic_that_is_handed_on_never_meets_its_former_tenants_new_cluster(bench_of: Callable[..., Bench]) -> None:
+    """TEN-2, DEL-1: though the poll loop is held up, and takes it over for the new tenant only later."""
+    bench = bench_of(grace=20.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
+    own, new = bench.clusters["a"], FakeCluster()
+    own.answer(refused)
+    sent = bench.produce(A, 40)
+    bench.own(A, B)
+    eventually(lambda: len(own.attempts) > 2)
+    hold_up(bench)
+    bench.program.change(moved(bench), {"a": new, "c": own})
+    own.answer()
+    bench.clusters["b"].answer()
+    bench.commits(A, 40)
+    assert new.attempts == []
+    assert sorted(own.accepted) == sorted(sent)
+
+
+def test_a_topic_that_is_taken_over_never_meets_its_new_tenants_former_cluster(bench_of: Callable[..., Bench]) -> None:
+    """TEN-2: it is taken over when the new cluster is connected, however long that takes."""
+    bench = bench_of()
+    former, new = bench.clusters["a"], FakeCluster()
+    sent = bench.produce(C, 10)
+    bench.own(A, C)
+    eventually(lambda: bench.program.state().receiver.unowned)
+    connect = bench.program._line.connect
+
+    def slowly(tenant: str, cluster: Cluster) -> None:
+        time.sleep(0.1)
+        connect(tenant, cluster)
+
+    bench.program._line.connect = slowly  # type: ignore[method-assign]
+    bench.program.change(moved(bench), {"a": new, "c": former})
+    bench.commits(C, 10)
+    assert former.attempts == []
+    assert sorted(new.accepted) == sorted(sent)
+
+
+def test_a_topic_that_comes_back_before_the_poll_loop_looks_goes_on(bench_of: Callable[..., Bench]) -> None:
+    """OPS-4, DEL-1: two changes that come to nothing lose nothing."""
+    bench = bench_of(grace=20.0, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
+    own = bench.clusters["a"]
+    own.answer(refused)
+    sent = bench.produce(A, 40)
+    bench.own(A, B)
+    eventually(lambda: own.attempts)
+    hold_up(bench)
+    bench.program.change(moved(bench), {"a": FakeCluster(), "c": own})
+    bench.program.change(bench.config, {"a": own})
+    own.answer()
+    bench.clusters["b"].answer()
+    bench.commits(A, 40)
+    assert sorted(own.accepted) == sorted(sent)
 
 
 def test_an_index_that_changes_holds_for_what_is_not_accepted_yet(bench_of: Callable[..., Bench]) -> None:

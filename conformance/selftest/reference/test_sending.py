@@ -112,6 +112,38 @@ def test_work_reaches_its_own_tenants_cluster(bench: Bench) -> None:
         assert sorted(bench.clusters[tenant].accepted) == sorted(ids(own[tenant]))
 
 
+class HandedOn(FakeLane):
+    """A lane that is closed, and whose tenant then gets another cluster, just as a worker has found it open."""
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        """Take how the tenant gets its other cluster."""
+        self._change = change
+        self._closed = False
+        super().__init__("a")
+
+    @property
+    def closed(self) -> bool:
+        """See `Lane`."""
+        if not (found := self._closed) and threading.current_thread().name.startswith("sender"):
+            self._closed = True
+            self._change()
+        return found
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        self._closed = closed
+
+
+def test_who_is_closed_as_an_attempt_begins_is_not_sent_to_a_cluster_that_came_then(bench: Bench) -> None:
+    """TEN-2: that cluster may be no more its records' own; the one that it had was."""
+    new, own = FakeCluster(), [piece()]
+    lane = HandedOn(lambda: bench.line.connect("a", new))
+    bench.line.submit(lane, own)
+    lane.await_back(1)
+    assert new.attempts == []
+    assert bench.clusters["a"].accepted == ids(own)
+
+
 @pytest.mark.parametrize("outcome", [Outcome.RETRYABLE, Outcome.ENVIRONMENT, Outcome.CONDEMNED])
 def test_what_is_refused_is_sent_again_until_it_is_accepted(bench: Bench, outcome: Outcome) -> None:
     """DEL-2, DEL-5: nothing is dropped for being refused, nor condemned while its cluster accepts nothing."""
