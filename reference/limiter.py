@@ -227,9 +227,7 @@ class Dispatcher:
             self._learn(tenant, grant, division, saturated=saturated, now=now)
         if flush.lane.closed:
             return division, division.left
-        self._keep(tenant, flush, reply, division, now)
-        if grant.began < tenant.renewed_at:
-            tenant.waiting.hasten()
+        self._keep(tenant, grant, reply, division, now)
         return division, ()
 
     def cancel(self, grant: Grant) -> None:
@@ -243,7 +241,7 @@ class Dispatcher:
             own = self._tenant(tenant)
             own.waiting, own.turn, own.slots, own.overdue = former.waiting, former.turn, former.slots, former.overdue
             own.renewed_at = now
-            own.waiting.hasten()
+            own.waiting.ripen(_FOREVER)
             self._waiting[tenant] = own
 
     def at_risk(self, tenant: str) -> bool:
@@ -416,7 +414,8 @@ class Dispatcher:
             if tenant.failures > 1:
                 tenant.resume_at = now + self._backoff.delay(tenant.failures - 1)
 
-    def _keep(self, tenant: _Tenant, flush: Flush, reply: Reply, division: Division, now: float) -> None:
+    def _keep(self, tenant: _Tenant, grant: Grant, reply: Reply, division: Division, now: float) -> None:
+        flush, former = grant.flush, grant.began < tenant.renewed_at  # which asks nobody to wait for the new one
         if not tenant.waiting.ready:
             self._begin_turn(tenant, now)
         for half in division.halves:
@@ -424,8 +423,9 @@ class Dispatcher:
         if division.rest:
             rest = flush.with_pieces(division.rest)
             rest.hit_an_outage = flush.hit_an_outage and reply.retry_after is None
-            tenant.waiting.delay(rest, now + self._backoff.delay(flush.attempts, reply.retry_after))
-        if reply.retry_after and not division.accepts:
+            wait = 0.0 if former else self._backoff.delay(flush.attempts, reply.retry_after)
+            tenant.waiting.delay(rest, now + wait)
+        if reply.retry_after and not division.accepts and not former:
             tenant.resume_at = max(tenant.resume_at, now + reply.retry_after)
         self._waiting[flush.lane.tenant] = tenant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isolane.conformance.selftest.reference.fakes import ids
+from isolane.conformance.selftest.reference.fakes import ids, pieces, reply
 from isolane.conformance.selftest.reference.test_dispatcher import ACCEPTED, LIMITER, RETRYABLE, Bench
 from isolane.reference.limiter import TenantState
 from isolane.reference.outcome import Outcome
@@ -33,18 +33,56 @@ def test_what_waits_for_the_former_cluster_is_sent_to_the_new_one_at_once() -> N
     assert ids(grant.flush) == sent[:1]
 
 
-@pytest.mark.parametrize("outcome", [ACCEPTED, RETRYABLE])
-def test_what_the_former_cluster_says_is_no_news_of_the_new_one(outcome: Outcome) -> None:
+def test_what_the_former_cluster_asked_to_come_later_with_is_sent_to_the_new_one_at_once() -> None:
+    """DEL-7: its `Retry-After`, a day at most, is honoured by nobody else."""
+    bench = Bench()
+    sent = bench.submit("a")
+    bench.settle(bench.decide()[0], RETRYABLE, retry_after=3600.0)
+    assert not bench.decide()
+    bench.dispatcher.renew("a", bench.now)
+    (grant,) = bench.decide()
+    assert ids(grant.flush) == sent
+
+
+def test_items_that_the_former_cluster_refused_are_sent_to_the_new_one_at_once() -> None:
+    """However often it had refused them beside others that it accepted."""
+    bench = Bench()
+    own = pieces(2, size=1)
+    bench.dispatcher.submit(bench.lane("a"), own, bench.now)
+    (grant,) = bench.decide()
+    bench.dispatcher.settle(grant, reply(ACCEPTED, Outcome.ENVIRONMENT), bench.now)
+    assert not bench.decide()
+    bench.dispatcher.renew("a", bench.now)
+    (grant,) = bench.decide()
+    assert ids(grant.flush) == ids(own[1:])
+
+
+@pytest.mark.parametrize(("outcome", "retry_after"), [(ACCEPTED, None), (RETRYABLE, None), (RETRYABLE, 3600.0)])
+def test_what_the_former_cluster_says_is_no_news_of_the_new_one(outcome: Outcome, retry_after: float | None) -> None:
     """The new one is still to be tried, and what the former one refuses does not wait for it."""
     bench = Bench()
     sent = bench.submit("a", 2)
     (grant,) = bench.decide()
     bench.now += 1
     bench.dispatcher.renew("a", bench.now)
-    bench.settle(grant, outcome)
+    bench.settle(grant, outcome, retry_after=retry_after)
     assert bench.dispatcher.at_risk("a")
     (grant,) = bench.decide()
     assert ids(grant.flush) == [sent[outcome is ACCEPTED]]
+
+
+def test_what_the_new_cluster_refused_waits_whatever_the_former_one_says() -> None:
+    """DEL-7: its backoff is its own."""
+    bench = Bench(LIMITER.model_copy(update={"floor": 2}))
+    sent = bench.submit("a", 2)
+    one, other = bench.decide()
+    bench.now += 1
+    bench.dispatcher.renew("a", bench.now)
+    bench.settle(one, RETRYABLE)
+    bench.settle(bench.decide()[0], RETRYABLE)
+    bench.settle(other, RETRYABLE)
+    (grant,) = bench.decide()
+    assert ids(grant.flush) == sent[1:]
 
 
 def test_an_attempt_begun_when_the_cluster_is_renewed_goes_to_the_new_one() -> None:
