@@ -310,9 +310,9 @@ class Receiver:
     def _drop(self, places: Collection[TopicPartition]) -> None:
         """End ownerships at once: attempts under way are cut, and nothing is waited for."""
         partitions = self._forget(places)
+        self._close(partitions)  # first: what a cut makes room for would be cut by nobody
         for partition in partitions:
             self._end(partition)
-        self._close(partitions)
 
     def _end(self, partition: Partition) -> int | None:
         committable = partition.end()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from isolane.reference.config import Mode
+    from isolane.reference.flush import Lane
     from isolane.reference.otlp import Document
 
 
@@ -136,6 +137,27 @@ def test_a_lost_partition_commits_nothing_more(bench: Bench) -> None:
     bench.own(A)
     bench.commits(A, 10)
     assert all(offset >= 4 for _, offset in bench.kafka.history)
+
+
+def test_nothing_begins_for_a_lost_partition_in_place_of_what_is_cut(bench_of: Callable[..., Bench]) -> None:
+    """DEL-8, REB-3: what the cut makes room for would be cut by nobody."""
+    bench = bench_of(flush={"max_bytes": "1KiB"}, limiter={"ceiling": 2, "slow_after": "20s", "probation_slots": 2})
+    line = bench.program._line
+    cut = line.cut
+
+    def cut_and_see(lane: Lane) -> None:
+        cut(lane)
+        eventually(lambda: not line.state("a").tenants["a"].slots, timeout=2)
+
+    line.cut = cut_and_see  # type: ignore[method-assign]
+    bench.clusters["a"].answer(None)
+    bench.produce(A, 20)
+    bench.own(A)
+    eventually(lambda: bench.clusters["a"].open and line.state("a").tenants["a"].waiting)
+    bench.own(lost=True)
+    eventually(lambda: not bench.program.state().receiver.partitions)
+    eventually(lambda: not line.state("a").held)
+    assert len(bench.clusters["a"].attempts) == 1
 
 
 def test_a_topic_that_is_made_again_is_read_from_its_first_record(bench: Bench) -> None:
