@@ -72,6 +72,8 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
+        self._fetcher.send_fetches = partial(self._send_or_keep, self._fetcher.send_fetches)
+        self._unsent: errors.KafkaError | None = None  # why fetches could not be sent
         self._woken = False
         self._bell = Future()  # what the client waits for beside its fetches; another one for each time
         self._ended_fetches = self._fetcher._clean_done_fetch_futures  # noqa: SLF001
@@ -99,6 +101,9 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             batches = self._poll_once(timer, sys.maxsize)
         self._woken = False
         self._turns.took(batches)
+        if not batches and self._unsent:
+            error, self._unsent = self._unsent, None
+            raise error
         return batches
 
     async def _join(self) -> object:
@@ -195,16 +200,34 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             return "the group's broker does not answer"
         return None
 
+    def _send_or_keep(self, send: Callable[[], object]) -> None:
+        """Send fetches, or keep why that failed for a poll that returns nothing; for the client.
+
+        It has taken records out of its buffers just before, and their positions on: an error here would lose them, and
+        whatever is committed later would pass them (DEL-1, OFF-1).
+        """
+        try:
+            send()
+        except errors.KafkaError as error:
+            self._unsent = error
+
     def _in_turn(self, places: Collection[KafkaTopicPartition]) -> list[KafkaTopicPartition]:
-        """Return which of the partitions that may be fetched are to be; for the client, when it makes its fetches."""
+        """Return which of the partitions that may be fetched are to be; for the client, when it makes its fetches.
+
+        A leader may be named that is not among the brokers yet. The client would fail there in the midst of its
+        fetches, take that one for sent, and send none when the broker is known (DEL-1).
+        """
         behind: dict[object, list[tuple[KafkaTopicPartition, int]]] = defaultdict(list)
+        waiting: set[KafkaTopicPartition] = set()
         for place in places:
             state = self._subscription.assignment[place]
-            leader = self._manager.cluster.leader_for_partition(place)
-            asked_already = leader in self._fetcher._nodes_with_pending_fetch_requests  # noqa: SLF001
-            if not asked_already and state.highwater is not None and state.highwater > state.position.offset:
-                behind[leader].append((place, state.highwater - state.position.offset))
-        waiting: set[KafkaTopicPartition] = set()
+            node = self._fetcher._select_read_replica(place)  # noqa: SLF001
+            asked_already = node in self._fetcher._nodes_with_pending_fetch_requests  # noqa: SLF001
+            if node not in {None, -1} and self._manager.cluster.broker_metadata(node) is None:
+                self._manager.cluster.request_update()
+                waiting.add(place)
+            elif not asked_already and state.highwater is not None and state.highwater > state.position.offset:
+                behind[node].append((place, state.highwater - state.position.offset))
         for own in behind.values():
             turn = self._turns.next(own)
             for place in turn:

@@ -1,0 +1,93 @@
+"""The fenced client on a small Kafka that does what a real one does rarely."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from kafka.errors import KafkaConnectionError
+
+from isolane.conformance.selftest.reference.fakes import eventually
+from isolane.conformance.selftest.reference.small_kafka import SmallKafka
+from isolane.reference.kafka_consumer import KafkaGroupConsumer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from isolane.conformance.selftest.reference.kafka_bench import Member
+    from isolane.reference import kafka_member
+    from isolane.reference.runtime import Runtime
+
+
+@pytest.fixture
+def join(kafka: SmallKafka, runtime: Runtime) -> Iterator[Callable[..., Member]]:
+    """Makes members, which leave at the end."""
+    made: list[Member] = []
+
+    def make(**settings: object) -> Member:
+        made.append(kafka.join(runtime, **settings))
+        return made[-1]
+
+    yield make
+    for member in made:
+        member.consumer.close()
+
+
+@pytest.fixture
+def kafka() -> Iterator[SmallKafka]:
+    """A broker without topics."""
+    with SmallKafka() as broker:
+        yield broker
+
+
+def client_of(member: Member) -> kafka_member.Member:
+    """Return the client of a member."""
+    assert isinstance(member.consumer, KafkaGroupConsumer)
+    return member.consumer._member
+
+
+def test_records_are_kept_when_the_next_fetch_cannot_be_sent(
+    kafka: SmallKafka, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DEL-1, OFF-1: the client takes records out of its buffer, and their positions on, before it sends fetches."""
+    place = kafka.topic("t")
+    member = join()
+    kafka.produce(place, b"first")
+    member.poll_until(lambda: member.received[place])
+    fetcher = client_of(member)._fetcher
+    eventually(lambda: not fetcher._nodes_with_pending_fetch_requests)
+    fetcher._completed_fetches.clear()
+    kafka.produce(place, b"second")
+    fetcher.send_fetches()
+    eventually(lambda: fetcher._completed_fetches)
+
+    def fail() -> None:
+        raise KafkaConnectionError("as scripted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fetcher, "_create_fetch_requests", fail)
+        member.poll()
+        assert member.received[place] == [b"first", b"second"]
+        member.poll()
+    kafka.produce(place, b"third")
+    member.poll_until(lambda: len(member.received[place]) == 3)
+
+
+def test_a_leader_that_is_no_known_broker_delays_only_its_own_partition(
+    kafka: SmallKafka, join: Callable[..., Member], caplog: pytest.LogCaptureFixture
+) -> None:
+    """DEL-1: a broker tells who leads, and who is alive, at different moments; nothing was ever fetched there."""
+    place, other = kafka.topic("a"), kafka.topic("b")
+    member = join()
+    for each in (place, other):
+        kafka.produce(each, b"first")
+    member.poll_until(lambda: member.received[place] and member.received[other])
+    cluster = client_of(member)._manager.cluster
+    kafka.leaders[place] = 2
+    eventually(lambda: cluster.leader_for_partition(place) == 2)
+    kafka.produce(other, b"second")
+    kafka.produce(place, b"second")
+    member.poll_until(lambda: member.received[other] == [b"first", b"second"])
+    kafka.nodes.append(2)
+    member.poll_until(lambda: member.received[place] == [b"first", b"second"], timeout=5)
+    assert "trouble with Kafka" not in caplog.text
