@@ -107,6 +107,9 @@ class KafkaGroupConsumer:
         except _FATAL as error:
             raise ConsumerFailed(_explained(error)) from error
         except errors.KafkaError as error:
+            if type(error) is errors.KafkaError and error.__cause__ is not None:
+                # The owner failed: partitions without a worker would stand still for ever (REB-2).
+                raise
             log.warning("trouble with Kafka", error=str(error))
             self._rest()
             return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, KafkaError
 
 from isolane.conformance.selftest.reference.fakes import eventually
 from isolane.conformance.selftest.reference.small_kafka import SmallKafka
@@ -91,3 +91,19 @@ def test_a_leader_that_is_no_known_broker_delays_only_its_own_partition(
     kafka.nodes.append(2)
     member.poll_until(lambda: member.received[place] == [b"first", b"second"], timeout=5)
     assert "trouble with Kafka" not in caplog.text
+
+
+def test_an_exception_of_the_owner_ends_the_poll(
+    kafka: SmallKafka, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REB-2, DEL-1: the client logs it, and raises what looks like passing trouble; partitions would stand still."""
+    kafka.topic("t")
+    member = join()
+
+    def fail(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(member, "assigned", fail)
+    with pytest.raises(KafkaError) as failure:
+        member.poll_until(lambda: False, timeout=5)
+    assert repr(failure.value.__cause__) == 'RuntimeError("can\'t start new thread")'
