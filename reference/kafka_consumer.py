@@ -29,7 +29,6 @@ _AFTER_TROUBLE = 0.5
 
 _FATAL = (
     errors.AuthorizationError,
-    errors.CorruptRecordError,
     errors.FencedInstanceIdError,
     errors.GroupMaxSizeReachedError,
     errors.IllegalStateError,
@@ -38,7 +37,6 @@ _FATAL = (
     errors.InvalidSessionTimeoutError,
     errors.KafkaConfigurationError,
     errors.SaslAuthenticationFailedError,
-    errors.UnsupportedCodecError,
     errors.UnsupportedVersionError,
 )
 

@@ -14,8 +14,10 @@ from kafka.future import Future
 from kafka.protocol.consumer import OffsetResetStrategy, OffsetSpec
 from kafka.util import Timer
 
+from isolane.reference import log
 from isolane.reference.consumer import TopicPartition
 from isolane.reference.kafka_client import connection
+from isolane.reference.kafka_records import part_of_fetch
 from isolane.reference.kafka_turns import FetchTurns
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ _FETCH_WAIT = 0.05
 _FETCH_BYTES = 256 * 1024
 # Joining takes as long as the slowest member needs to notice; meanwhile `stop` waits.
 _JOIN_TIMEOUT = 5.0
+# How long a partition is left alone that cannot be read.
+_LEFT_ALONE = 5.0
 
 
 class _Assignor(CooperativeStickyAssignor):  # type: ignore[misc]  # kafka-python has no types
@@ -72,6 +76,10 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         self._turns = FetchTurns[KafkaTopicPartition](_FETCH_BYTES)
         fetchable = self._fetcher._fetchable_partitions  # noqa: SLF001
         self._fetcher._fetchable_partitions = lambda: self._in_turn(fetchable())  # noqa: SLF001
+        self._fetcher.PartitionRecords = part_of_fetch
+        self._parse, self._fetcher._parse_fetched_data = self._fetcher._parse_fetched_data, self._read  # noqa: SLF001
+        self._append, self._fetcher._append = self._fetcher._append, self._take  # noqa: SLF001
+        self._left: dict[KafkaTopicPartition, Timer] = {}  # those that cannot be read, until they are tried again
         self._fetcher.send_fetches = partial(self._send_or_keep, self._fetcher.send_fetches)
         self._unsent: errors.KafkaError | None = None  # why fetches could not be sent
         self._woken = False
@@ -200,6 +208,32 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             return "the group's broker does not answer"
         return None
 
+    def _read(self, fetch: Any) -> Any:  # noqa: ANN401 - kafka-python has no types
+        """Return what a fetch brought of a partition, or None; for the client."""
+        try:
+            return self._parse(fetch)
+        except Exception as error:  # noqa: BLE001  # there is no end to how bytes can be wrong
+            self._leave_alone(fetch.topic_partition, error)
+            return None
+
+    def _take(self, batches: object, part: Any, *how: object) -> Any:  # noqa: ANN401 - as above
+        """Add records of what a fetch brought of a partition, and return how many; for the client."""
+        try:
+            return self._append(batches, part, *how)
+        except Exception as error:  # noqa: BLE001  # likewise
+            part.drain()
+            self._leave_alone(part.topic_partition, error)
+            return 0
+
+    def _leave_alone(self, place: KafkaTopicPartition, error: Exception) -> None:
+        """Hold a partition that cannot be read: it alone, with a trace, and until it can be (POI-1).
+
+        The client would raise for all of them; or, if this one was paused meanwhile, forget why, and fetch it no more.
+        """
+        self._left[place] = Timer(milliseconds(_LEFT_ALONE))
+        what = {"topic": place.topic, "partition": place.partition, "error": repr(error)}
+        log.warning("a partition cannot be read: it waits", **what)
+
     def _send_or_keep(self, send: Callable[[], object]) -> None:
         """Send fetches, or keep why that failed for a poll that returns nothing; for the client.
 
@@ -225,6 +259,8 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
             asked_already = node in self._fetcher._nodes_with_pending_fetch_requests  # noqa: SLF001
             if node not in {None, -1} and self._manager.cluster.broker_metadata(node) is None:
                 self._manager.cluster.request_update()
+                waiting.add(place)
+            elif place in self._left and not self._left[place].expired:
                 waiting.add(place)
             elif not asked_already and state.highwater is not None and state.highwater > state.position.offset:
                 behind[node].append((place, state.highwater - state.position.offset))

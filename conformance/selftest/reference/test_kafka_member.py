@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.errors import (
+    CorruptRecordError,
+    KafkaConnectionError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
 
 from isolane.conformance.selftest.reference.fakes import eventually
-from isolane.conformance.selftest.reference.small_kafka import SmallKafka
+from isolane.conformance.selftest.reference.small_kafka import SmallKafka, batch
+from isolane.reference import kafka_member
 from isolane.reference.kafka_consumer import KafkaGroupConsumer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from isolane.conformance.selftest.reference.kafka_bench import Member
-    from isolane.reference import kafka_member
     from isolane.reference.runtime import Runtime
 
 
@@ -107,3 +112,54 @@ def test_an_exception_of_the_owner_ends_the_poll(
     with pytest.raises(KafkaError) as failure:
         member.poll_until(lambda: False, timeout=5)
     assert repr(failure.value.__cause__) == 'RuntimeError("can\'t start new thread")'
+
+
+def test_a_header_name_that_is_no_text_does_not_matter(kafka: SmallKafka, join: Callable[..., Member]) -> None:
+    """POI-1: brokers and other clients take any bytes; kafka-python took the record for corrupt, and raised."""
+    place = kafka.topic("t")
+    member = join()
+    kafka.append(place, 2, lambda base: batch(base, b"first", b"second", header=b"n\xe4me"))
+    kafka.produce(place, b"third")
+    member.poll_until(lambda: member.received[place] == [b"first", b"second", b"third"])
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_batch_that_cannot_be_read_holds_its_own_partition(
+    kafka: SmallKafka,
+    join: Callable[..., Member],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    paused: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """POI-1: with a trace, and until it can be; also one that is met while the partition is paused."""
+    monkeypatch.setattr(kafka_member, "_LEFT_ALONE", 0.1)
+    place, other = kafka.topic("a"), kafka.topic("b")
+    member = join()
+    kafka.append(place, 2, lambda base: batch(base, b"first") + batch(base + 1, b"second")[:-1] + b"!")
+    member.poll_until(lambda: member.received[place] == [b"first"])
+    if paused:
+        member.consumer.pause([place])
+    for number in range(3):
+        kafka.produce(other, b"%d" % number)
+        member.poll_beyond(other, number)
+    member.consumer.resume([place])
+    member.poll_until(lambda: "cannot be read" in caplog.text)
+    kafka.logs[place] = [(0, 2, batch(0, b"first", b"second"))]
+    member.poll_until(lambda: member.received[place] == [b"first", b"second"], timeout=5)
+
+
+@pytest.mark.parametrize("error", [TopicAuthorizationFailedError, CorruptRecordError])
+def test_an_error_of_one_partition_holds_no_other(
+    kafka: SmallKafka, join: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, error: type[KafkaError]
+) -> None:
+    """ISO, TEN: a right that one tenant's topic lacks, or a page that is damaged, ends nobody else's delivery."""
+    monkeypatch.setattr(kafka_member, "_LEFT_ALONE", 0.1)
+    place, other = kafka.topic("a"), kafka.topic("b")
+    kafka.errors[place] = error.errno
+    member = join()
+    kafka.produce(place, b"first")
+    for number in range(3):
+        kafka.produce(other, b"%d" % number)
+        member.poll_beyond(other, number)
+    del kafka.errors[place]
+    member.poll_until(lambda: member.received[place] == [b"first"], timeout=5)
