@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from isolane.conformance.checkers import cases, harness
 from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.partitions import commit_bound
 from isolane.conformance.checkers.rates import quantile
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault, Produced
 from isolane.conformance.verdict import Figure, Finding
 
 SOON = 5.0
-"""Seconds within which a record must be finished, and committed past, that waits for nothing."""
+"""Seconds within which a record that waits for nothing must be committed past; more where commits are seldom."""
+
+FINISHED = 2.0
+"""The part of them for finishing it: the rest is for the commit, which has its interval and a margin (OFF-4)."""
 
 _Partition = tuple[int, int]
 
@@ -25,6 +29,7 @@ def check(history: History) -> list[Finding]:
 
 def _judged(history: History, fault: Fault) -> Finding:
     judge = Judge(history, "POI-3", fault.name)
+    bound = _bound(history)
     needing = _needing(history, fault)
     early = [record for records in needing.values() for record in records if _is_put_aside_by(history, record, fault)]
     others = {
@@ -36,27 +41,32 @@ def _judged(history: History, fault: Fault) -> Finding:
         record: min(history.committed_past(record), fault.ended) - record.acked
         for records in others.values()
         for record in records
-        if fault.began <= record.acked < fault.ended - SOON
+        if fault.began <= record.acked < fault.ended - bound
     }
-    late = sorted((record for record, delay in delays.items() if delay > SOON), key=lambda record: record.acked)
+    late = sorted((record for record, delay in delays.items() if delay > bound), key=lambda record: record.acked)
     figures = {
         "partitions that need it": Figure(len(needing), "", "> 0"),
         "records to be put aside": Figure(sum(map(len, needing.values()))),
         "of those put aside meanwhile": Figure(len(early), "", "= 0"),
         "partitions that do not": Figure(len(others), "", "> 0"),
         "their p99 delay to the commit": Figure(quantile(list(delays.values()), 0.99) if delays else 0.0, "s"),
-        "their records delayed": Figure(len(late), f"of {len(delays)}", "= 0"),
+        "their records delayed": Figure(len(late), f"of {len(delays)} by more than {bound:g} s", "= 0"),
     }
     if early or fault.ended == math.inf:
         doubt = "dead letters reached the destination: it was not down" if early else "the run ended while it was down"
         return judge.doubts(doubt, figures)
     if not needing or not delays:
         return judge.doubts("nothing needed the destination, or nothing else went on beside it", figures)
-    if late and (reason := harness.excuse(history, late[0].acked, max(delays.values()), SOON)):
+    if late and (reason := harness.excuse(history, late[0].acked, max(delays.values()), bound)):
         return judge.doubts(f"records were late ({len(late)}), but {reason}", figures)
     if late:
         return judge.fails("records of partitions that need no dead letter, not committed past in time", late, figures)
     return judge.passes(f"the other partitions went on ({len(others)}), in {len(delays)} records", figures)
+
+
+def _bound(history: History) -> float:
+    """Return the seconds from a record's arrival to its commit: OFF-4 allows that its interval once all is finished."""
+    return max(SOON, FINISHED + commit_bound(history) + history.vagueness)
 
 
 def _needing(history: History, fault: Fault) -> Mapping[_Partition, Sequence[Produced]]:

@@ -42,6 +42,37 @@ def test_others_that_wait_fail(tmp_path: Path) -> None:
     assert finding.evidence
 
 
+def every(interval: float, *, delay: float = 0.05) -> Story:
+    """The same for longer, with a commit that often, of what was accepted so long after it came."""
+    made = faulty("letters")
+    made.meta["bounds"]["commit_interval"] = interval
+    made.events = [event for event in made.events if event["kind"] == "fault" or event["name"] == "outcomes"]
+    made.event(40, "heal", "letters", tenant="sick")
+    made.phase("drain", 45)
+    made.phase("end", 60)
+    culprit = made.produce("sick", 11)
+    made.attempt("sick", [culprit], 11, items=[400])
+    made.put_aside(culprit, 41, tokens=[culprit])
+    due = [10 + number / 10 for number in range(300)]
+    for at in due:
+        made.deliver("h0", at, delay=delay)
+    for number in range(400):
+        at = 10 + number / 10
+        committed = 10.03 + interval * ((at - 10.03) // interval)
+        made.commit(at, {"1/0": sum(each + delay <= committed for each in due)})
+    return made
+
+
+def test_a_commit_may_take_its_interval(tmp_path: Path) -> None:
+    """OFF-4 allows as much: what came right after a commit waits for the next, for five seconds by Kafka's default."""
+    assert judged(every(5.0), tmp_path, destination.check).verdict is Verdict.PASS
+
+
+def test_an_acceptance_may_not_take_the_commits_time_as_well(tmp_path: Path) -> None:
+    """A record that waits for nothing is accepted soon, however seldom commits are made."""
+    assert judged(every(5.0, delay=5.5), tmp_path, destination.check).verdict is Verdict.FAIL
+
+
 def test_a_destination_that_took_letters_was_not_down(tmp_path: Path) -> None:
     """The fault must have bitten."""
     assert judged(closed(seen=15)[0], tmp_path, destination.check).verdict is Verdict.INCONCLUSIVE
