@@ -61,7 +61,7 @@ class Budget:
     __slots__ = ("_at_risk", "_limit", "_tenants", "bytes")
 
     def __init__(self, limit: int, at_risk: Callable[[str], bool]) -> None:
-        """Take the bound in bytes, and who tells whether a tenant is at risk."""
+        """Take the bound in bytes, and who tells whether a tenant is at risk, or accepts nothing for another reason."""
         self._limit = limit
         self._at_risk = at_risk
         self._tenants: dict[str, int] = {}  # without those of whom nothing is held

@@ -110,9 +110,9 @@ class _Tenant:
         self.overdue = 0  # attempts that are open and older than slow_after
         self.turn = (_NEVER, 0)  # when it began, and how many began before: see `Dispatcher._begin_turn`
         self.tried = False  # has an attempt ended?
-        self.proven = False  # was anything ever accepted?
         self.last_was_bad = False
         self.accepted_at = _NEVER
+        self.refused_at = _NEVER  # when an attempt ended last that left something, and of which nothing was accepted
         self.pace = 0.0  # what its good attempts took lately, on average
         self.deadline = limiter.slow_after  # of the next probe
         self.failures = 0  # in a row, with nothing accepted; those of one moment count once
@@ -126,7 +126,7 @@ class _Tenant:
 
     @property
     def at_risk(self) -> bool:
-        return not self.proven or self.ailing
+        return self.accepted_at == _NEVER or self.ailing
 
 
 class Dispatcher:
@@ -236,8 +236,7 @@ class Dispatcher:
 
     def renew(self, tenant: str, now: float) -> None:
         """Know nothing of a tenant's cluster: it is another one from now on, or is told another credential (OPS-4)."""
-        former = self._tenants.pop(tenant, None)
-        if former is not None:
+        if former := self._tenants.pop(tenant, None):
             own = self._tenant(tenant)
             own.waiting, own.turn, own.slots, own.overdue = former.waiting, former.turn, former.slots, former.overdue
             own.renewed_at = now
@@ -247,6 +246,14 @@ class Dispatcher:
     def at_risk(self, tenant: str) -> bool:
         """Whether `tenant` has had no success yet, did badly last, or has an attempt open that is slow."""
         return self._tenant(tenant).at_risk
+
+    def fruitless(self, tenant: str) -> bool:
+        """Whether `tenant` is at risk, or its last attempt accepted nothing for whatever reason: it may hold no more.
+
+        For the budget alone (MEM-6): what is forbidden, or malformed, says nothing of the load.
+        """
+        own = self._tenant(tenant)
+        return own.at_risk or own.refused_at > own.accepted_at
 
     def under_way(self, lane: Lane) -> list[Grant]:
         """Return the attempts for `lane` that are open."""
@@ -327,8 +334,7 @@ class Dispatcher:
 
     def _ripen(self, now: float) -> None:
         for name, tenant in list(self._waiting.items()):
-            due = tenant.waiting.due
-            if due is not None and due <= now:
+            if (due := tenant.waiting.due) <= now:
                 if not tenant.waiting.ready:
                     self._begin_turn(tenant, due)
                 tenant.waiting.ripen(now)
@@ -375,8 +381,9 @@ class Dispatcher:
         refused = counts.get(Outcome.RETRYABLE, 0)
         tenant.tried = True
         if division.accepts:
-            tenant.proven = True
             tenant.accepted_at = now
+        elif division.rest:
+            tenant.refused_at = now
         # Errors of the environment say nothing of the load, and a flush that is too large is our own doing.
         if elapsed > self._limiter.slow_after or (refused and not division.accepts):
             tenant.last_was_bad = True
@@ -432,5 +439,4 @@ class Dispatcher:
 
 def _events(tenant: _Tenant) -> list[float]:
     """Return the times at which waiting work may become grantable without anything happening."""
-    times = [tenant.resume_at] if tenant.waiting.ready else []
-    return times if tenant.waiting.due is None else [*times, tenant.waiting.due]
+    return [tenant.resume_at, tenant.waiting.due] if tenant.waiting.ready else [tenant.waiting.due]

@@ -160,7 +160,7 @@ class IsolatedLine:
             flush_bytes=config.flush.max_bytes,
             timeout=config.request.timeout,
         )
-        self._budget = Budget(config.memory.budget, self._dispatcher.at_risk)
+        self._budget = Budget(config.memory.budget, self._dispatcher.fruitless)
         self._workers = config.sending_queue.num_consumers
         self._tasks: deque[Callable[[], None]] = deque()  # attempts to make, and attempts to cut
         self._again: float | None = None  # when to decide even if nothing happens

@@ -46,9 +46,9 @@ class WaitingWork:
         return bool(self._fresh or self._refused)
 
     @property
-    def due(self) -> float | None:
-        """When the next delayed flush becomes ready; None when there is none."""
-        return self._delayed[0][0] if self._delayed else None
+    def due(self) -> float:
+        """When the next delayed flush becomes ready; in an infinite time when there is none."""
+        return self._delayed[0][0] if self._delayed else float("inf")
 
     def add(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """Take pieces of whole records, in order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isolane.conformance.selftest.reference.fakes import pieces, reply
+from isolane.conformance.selftest.reference.fakes import answer, pieces, reply
 from isolane.conformance.selftest.reference.test_dispatcher import (
     ACCEPTED,
     LIMITER,
@@ -14,6 +14,7 @@ from isolane.conformance.selftest.reference.test_dispatcher import (
     Bench,
     outnumbered,
 )
+from isolane.reference.outcome import Outcome
 
 SLOW_AFTER = LIMITER.slow_after
 
@@ -105,6 +106,35 @@ def test_a_cluster_that_refuses_some_items_is_not_at_risk() -> None:
         (grant,) = bench.decide()
         bench.dispatcher.settle(grant, said, bench.now)
     assert not bench.dispatcher.at_risk("a")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ENVIRONMENT, Outcome.CONDEMNED])
+@pytest.mark.parametrize("whole", [True, False])
+def test_who_is_refused_everything_is_fruitless_and_keeps_its_cap(outcome: Outcome, *, whole: bool) -> None:
+    """MEM-6, LIM-3: item by item or as a whole; it says nothing of the load, and ends with a success."""
+    bench = proven("a")
+    cap = bench.dispatcher.cap("a")
+    assert not bench.dispatcher.fruitless("a")
+    bench.submit("a")
+    (grant,) = bench.decide()
+    bench.now += 0.1
+    bench.dispatcher.settle(grant, answer(outcome, grant.flush) if whole else reply(outcome), bench.now)
+    assert bench.dispatcher.fruitless("a")
+    assert not bench.dispatcher.at_risk("a")
+    assert bench.dispatcher.cap("a") == cap
+    bench.open.clear()
+    bench.settle(bench.come()[0], ACCEPTED)
+    assert not bench.dispatcher.fruitless("a")
+
+
+def test_who_has_nothing_left_is_not_fruitless() -> None:
+    """MEM-6: what is condemned while its cluster accepts others is done with."""
+    bench = proven("a")
+    bench.submit("a", 2)
+    doomed, sound = bench.decide()
+    bench.settle(sound, ACCEPTED)
+    bench.settle(doomed, Outcome.CONDEMNED)
+    assert not bench.dispatcher.fruitless("a")
 
 
 def test_slowness_ends_with_the_slow_attempts() -> None:

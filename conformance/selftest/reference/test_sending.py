@@ -145,6 +145,23 @@ def test_who_is_closed_as_an_attempt_begins_is_not_sent_to_a_cluster_that_came_t
 
 
 @pytest.mark.parametrize("outcome", [Outcome.RETRYABLE, Outcome.ENVIRONMENT, Outcome.CONDEMNED])
+def test_who_is_refused_everything_has_half_of_the_budget(bench_of: Callable[..., Bench], outcome: Outcome) -> None:
+    """MEM-6: the part of the healthy is theirs, whatever a cluster's reason is to accept nothing any more."""
+    bench = bench_of(IsolatedLine, memory={"budget": "8MiB"})
+    lane, half = FakeLane("a"), 4 * 1024**2
+    bench.line.hold("a", 1)
+    bench.line.submit(lane, pieces(1))
+    lane.await_back(1)
+    assert bench.line.rooms() == {"a": 2 * half - 1}
+    bench.clusters["a"].answer(lambda documents: Reply.whole(outcome, len(documents), "as scripted"))
+    bench.line.submit(lane, pieces(1))
+    eventually(lambda: bench.line.rooms() == {"a": half - 1})
+    bench.clusters["a"].answer()
+    lane.await_back(2)
+    assert bench.line.rooms() == {"a": 2 * half - 1}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.RETRYABLE, Outcome.ENVIRONMENT, Outcome.CONDEMNED])
 def test_what_is_refused_is_sent_again_until_it_is_accepted(bench: Bench, outcome: Outcome) -> None:
     """DEL-2, DEL-5: nothing is dropped for being refused, nor condemned while its cluster accepts nothing."""
     bench.clusters["a"].answer(refuse_first(outcome))
