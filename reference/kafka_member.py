@@ -62,6 +62,7 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
 
     _asked: Any = None  # the request for the ends that is under way, or was answered last
     _ends: Mapping[KafkaTopicPartition, int] = {}  # replaced, never changed
+    _joined_with: Any = None  # the partitions of each topic, as they were known when the member began to join
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - whatever the client takes
         """Make the client, and let partitions that are behind take turns in fetches, members share cooperatively."""
@@ -124,6 +125,7 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         if self._coordinator._generation.is_lost() and self._subscription.assigned_partitions():  # noqa: SLF001
             self._coordinator.rejoining = False
             raise errors.UnknownMemberIdError
+        self._joined_with = self._coordinator._metadata_snapshot  # noqa: SLF001
         return await self._proceed()
 
     def _assign_or_keep(self, places: Collection[KafkaTopicPartition]) -> None:
@@ -131,7 +133,12 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
 
         Those that the member keeps stay, whatever became of their topics: the client would raise ValueError if one was
         deleted while the listener waited for the work of another. The join that is due gives it back like any other.
+
+        Any member watches how many partitions there are, and joins anew when they change. The client does so only as
+        the leader, and a static leader that returns is told of its former self as the leader: nobody would (TEN-1).
         """
+        if self._coordinator._assignment_snapshot is None:  # noqa: SLF001
+            self._coordinator._assignment_snapshot = self._joined_with  # noqa: SLF001
         if self._subscription.assigned_partitions().issuperset(places):
             self._subscription._apply_assignment(places)  # noqa: SLF001
         else:

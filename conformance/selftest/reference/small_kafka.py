@@ -6,6 +6,7 @@ or hands out a batch that nobody can read.
 
 from __future__ import annotations
 
+import itertools
 import socket
 import struct
 import threading
@@ -94,7 +95,8 @@ class SmallKafka:
         self.leaders: dict[tuple[str, int], int] = {}
         self.errors: dict[tuple[str, int], int] = {}
         self.open: dict[tuple[str, int], int] = {}
-        self._generation = 0
+        self._generation, self._leader, self._assignment = 0, "", b""
+        self._lives = itertools.count()
         self._changed = threading.Condition()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._port = self._listener.getsockname()[1]
@@ -197,18 +199,25 @@ class SmallKafka:
         return {"node_id": 1, "host": "127.0.0.1", "port": self._port}
 
     def _join_group(self, request: Any) -> Fields:  # noqa: ANN401 - likewise
-        self._generation += 1
-        (protocol, *_), member = request.protocols, request.member_id or f"member-{self._generation}"
+        member = request.member_id or f"member-{next(self._lives)}"
+        returns = request.group_instance_id and not request.member_id and self._assignment
+        if not returns:
+            self._generation += 1
+            self._leader = member
+        (protocol, *_) = request.protocols
         return {
             "generation_id": self._generation,
             "protocol_name": protocol.name,
-            "leader": member,
+            # To a static member that returns in time its former id is told, lest it assigns anew (KIP-345).
+            "leader": self._leader,
             "member_id": member,
-            "members": [{"member_id": member, "metadata": protocol.metadata}],
+            "members": [] if returns else [{"member_id": member, "metadata": protocol.metadata}],
         }
 
     def _sync_group(self, request: Any) -> Fields:  # noqa: ANN401 - likewise
-        return {"assignment": request.assignments[0].assignment}
+        if request.assignments:
+            self._assignment = request.assignments[0].assignment
+        return {"assignment": self._assignment}
 
     def _well(self, _: object) -> Fields:
         return {}

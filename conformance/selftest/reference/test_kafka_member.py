@@ -163,3 +163,18 @@ def test_an_error_of_one_partition_holds_no_other(
         member.poll_beyond(other, number)
     del kafka.errors[place]
     member.poll_until(lambda: member.received[place] == [b"first"], timeout=5)
+
+
+@pytest.mark.parametrize("instance", [None, "pod-0"], ids=["dynamic", "static"])
+def test_a_partition_that_is_added_after_a_restart_is_found(
+    kafka: SmallKafka, join: Callable[..., Member], instance: str | None
+) -> None:
+    """TEN-1: a static member that returns in time is told that its former self leads; nobody watched the topics."""
+    place = kafka.topic("t")
+    former = join(group_instance_id=instance)
+    former.poll_until(lambda: place in former.owned)
+    former.consumer.close()
+    member = join(group_instance_id=instance)
+    member.poll_until(lambda: place in member.owned)
+    kafka.topic("t", partitions=2)
+    member.poll_until(lambda: len(member.owned) == 2, timeout=5)
