@@ -36,6 +36,7 @@ def join(kafka: SmallKafka, runtime: Runtime) -> Iterator[Callable[..., Member]]
     yield make
     for member in made:
         member.consumer.close()
+        client_of(member)._client.close()  # which is left out when the owner fails once more
 
 
 @pytest.fixture
