@@ -216,7 +216,13 @@ class Member(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
         return None
 
     def _read(self, fetch: Any) -> Any:  # noqa: ANN401 - kafka-python has no types
-        """Return what a fetch brought of a partition, or None; for the client."""
+        """Return what a fetch brought of a partition, or None; for the client.
+
+        A partition ends for it where the first transaction begins that is still open: no more can be fetched, and by
+        what lies behind it the partition is not behind, and has no turn (ISO-7, OFF-3).
+        """
+        if fetch.partition_data.last_stable_offset >= 0:
+            fetch.partition_data.high_watermark = fetch.partition_data.last_stable_offset
         try:
             return self._parse(fetch)
         except Exception as error:  # noqa: BLE001  # there is no end to how bytes can be wrong

@@ -179,3 +179,17 @@ def test_a_partition_that_is_added_after_a_restart_is_found(
     member.poll_until(lambda: place in member.owned)
     kafka.topic("t", partitions=2)
     member.poll_until(lambda: len(member.owned) == 2, timeout=5)
+
+
+def test_an_open_transaction_takes_no_turns(kafka: SmallKafka, join: Callable[..., Member]) -> None:
+    """ISO-7, OFF-3: what is above it cannot be fetched yet; the partition counted as one that is far behind."""
+    place, other = kafka.topic("a"), kafka.topic("b")
+    member = join()
+    kafka.open[place] = 100_000
+    for each in (place, other):
+        kafka.produce(each, bytes(1000))
+    member.poll_until(lambda: member.received[place] and member.received[other])
+    client = client_of(member)
+    eventually(lambda: not client._fetcher._nodes_with_pending_fetch_requests)
+    client._subscription.assignment[other].highwater = 2  # it is behind by one
+    assert client._in_turn([place, other]) == [place, other]
