@@ -180,7 +180,7 @@ def _start(history: History, courses: Sequence[Course], floor: int) -> Finding:
 def _rise(history: History, courses: Sequence[Course], ceiling: int) -> Finding:
     judge = Judge(history, "LIM-2")
     control = history.phase(CONTROL)
-    half = None if control is None else (control.began + control.seconds / 2, control.ended)
+    half = (control.began + control.seconds / 2, control.ended) if control and control.complete else None
     busy = [course for course in courses if half and slots.saturated(history, course.tenant, *half)]
     reach = slots.fair_part(history, ceiling, len(busy))
     reached = {course.tenant: _most_within(history, course.tenant, control) for course in busy}
@@ -196,6 +196,8 @@ def _rise(history: History, courses: Sequence[Course], ceiling: int) -> Finding:
     if short and half:
         late = [each for each in history.by_tenant[short[0]] if half[0] <= slots.first_sent(history, each)]
         return judge.fails(f"records that waited while {short[0]}'s healthy cluster had slots to spare", late, figures)
+    if control and not control.complete:
+        return judge.doubts("the run ended before its control was over", figures)
     if not busy:
         return judge.doubts("no tenant had more to send than its slots in the control", figures)
     return judge.passes(f"the cap rose to {reach} step by step, and not above {ceiling}", figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 
 from isolane.conformance.checkers import cases, slots, span
@@ -65,6 +66,8 @@ def _alongside(history: History, fault: Fault) -> Finding:
     }
     if not held or not beside:
         return judge.doubts("no partition was held beside others", figures)
+    if fault.ended == math.inf:
+        return judge.doubts("the run ended while a partition was held", figures)
     if len(late) > (1 - ALONGSIDE) * len(beside):
         lasted = fault.ended - fault.began
         return judge.fails(

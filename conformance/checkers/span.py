@@ -33,7 +33,8 @@ def check(history: History) -> list[Finding]:
         return []
     judge = Judge(history, "MEM-8")
     bound = slots.limit(history, "span") or SPAN
-    heads = [head for fault in cases.of_kind(history, "stuck") for head in heads_of(history, fault)]
+    faults = cases.of_kind(history, "stuck")
+    heads = [head for fault in faults for head in heads_of(history, fault)]
     worst = max(heads, key=lambda head: (len(head.finished), head.behind), default=None)
     if worst is None:
         return [judge.doubts("no record was refused all through a fault", {})]
@@ -45,6 +46,8 @@ def check(history: History) -> list[Finding]:
     if len(worst.finished) > bound:
         late = sorted(worst.finished, key=history.finished_at)[bound:]
         return [judge.fails(f"records finished behind {history.place(worst.record)} beyond the span", late, figures)]
+    if any(fault.ended == math.inf for fault in faults):
+        return [judge.doubts("the run ended while a record was stuck", figures)]
     if worst.behind <= bound:
         return [judge.doubts(f"no more than {bound:,} records were behind the stuck one", figures)]
     return [
@@ -60,8 +63,13 @@ def heads_of(history: History, fault: Fault) -> Iterator[Head]:
         stuck = next((each for each in records if _is_stuck(history, each, fault)), None)
         if stuck is not None:
             behind = [each for each in records if each.offset > stuck.offset and each.acked < fault.ended]
-            finished = tuple(each for each in behind if history.finished_at(each) <= fault.ended)
+            finished = tuple(each for each in behind if _is_finished_by(history, each, fault.ended))
             yield Head(stuck, len(_sent(history, stuck)), len(behind), finished)
+
+
+def _is_finished_by(history: History, record: Produced, at: float) -> bool:
+    """Return whether a record was finished until then; what never was is not, even where the end is not known."""
+    return history.finished_at(record) <= at and history.finished_at(record) < math.inf
 
 
 def _is_stuck(history: History, record: Produced, fault: Fault) -> bool:

@@ -13,7 +13,7 @@ from isolane.conformance.checkers.comparison import GAP
 from isolane.conformance.checkers.partitions import discovery_bound
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
-from isolane.conformance.verdict import Figure, Finding
+from isolane.conformance.verdict import Figure, Finding, Verdict
 
 EFFECT = 3.0
 """Seconds within which a tenant that was removed must be heard of no more."""
@@ -61,7 +61,8 @@ def changes_of(history: History) -> Iterator[Change]:
 def _judged(history: History, change: Change) -> Finding:
     judge = Judge(history, "OPS-4", f"{change.what}: {change.tenant}")
     bound = discovery_bound(history)
-    until = min(change.until, change.at + bound)
+    due = min(change.until, change.at + bound)
+    until = min(due, history.last)
     since, gap, suffered = _longest_gap(history, change, until)
     restarts = sum(change.at <= event.at < until for event in membership.processes(history))
     figures = {
@@ -74,7 +75,10 @@ def _judged(history: History, change: Change) -> Finding:
     if gap >= GAP and suffered is not None:
         what = f"another tenant had nothing accepted for {gap:.1f} s as one was {change.what}; records that waited"
         return judge.fails(what, [suffered], figures, [Late(since, gap, GAP)])
-    return _stopped(judge, change, figures) if change.what == LEFT else _served(judge, change, bound, figures)
+    found = _stopped(judge, change, figures) if change.what == LEFT else _served(judge, change, bound, figures)
+    if found.verdict is Verdict.PASS and until < due:
+        return judge.doubts(f"the run ended too soon after the tenant was {change.what} to see others go on", figures)
+    return found
 
 
 def _longest_gap(history: History, change: Change, until: float) -> tuple[float, float, Produced | None]:

@@ -154,6 +154,17 @@ def test_a_cap_that_never_reaches_the_ceiling_is_a_violation(tmp_path: Path) -> 
     assert "records that waited while h0's healthy cluster had slots to spare" in found["LIM-2"].summary
 
 
+def test_a_run_that_ends_in_the_control_proves_nothing_of_the_rise(tmp_path: Path) -> None:
+    """LIM-2: the cap was on its way up."""
+    made = lived(*IDS)
+    for name in ("events", "attempts"):
+        setattr(made, name, [line for line in getattr(made, name) if line["at"] <= 101])
+    made.produced = [line for line in made.produced if line["acked"] <= 101]
+    finding = judged(made, tmp_path)["LIM-2"]
+    assert finding.verdict is I
+    assert finding.summary == "the run ended before its control was over"
+
+
 def test_a_tenant_with_little_to_send_proves_nothing_of_the_rise(tmp_path: Path) -> None:
     """LIM-2 is not judged where nobody needed the slots."""
     made = limited(*IDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from isolane.conformance.selftest.conformance import (
     test_checkers_concurrency,
     test_checkers_discovery,
     test_checkers_documents,
+    test_checkers_fetching,
     test_checkers_joining,
     test_checkers_metrics,
     test_checkers_nothing,
@@ -26,6 +28,7 @@ from isolane.conformance.selftest.conformance import (
     test_checkers_recovery,
     test_checkers_refused,
     test_checkers_services_away,
+    test_checkers_span,
     test_checkers_stalled,
     test_checkers_stopping,
     test_checkers_tenant_changes,
@@ -50,10 +53,22 @@ def noticed() -> Story:
     return made
 
 
+def stuck() -> Story:
+    """A record that is refused for a while, with others behind it, and beside it."""
+    return test_checkers_span.stuck(test_checkers_span.SPAN)
+
+
+def held() -> Story:
+    """The same, with what was fetched meanwhile."""
+    return test_checkers_fetching.held(*test_checkers_fetching.GOOD)
+
+
 STORIES: tuple[Callable[[], Story], ...] = (
+    held,
     isolated,
     lived,
     noticed,
+    stuck,
     lambda: test_checkers_bites.lived(1, 2),
     test_checkers_clean_stops.rolled,
     test_checkers_concurrency.after_push_back,
@@ -75,6 +90,10 @@ STORIES: tuple[Callable[[], Story], ...] = (
 FILES = ("produced", "attempts", "commits", "dead_letters", "found", "samples", "scrapes", "fetched", "groups")
 
 
+LATER = (0.6, 2.52)
+"""Seconds after an event at which something was begun and not done: not whole ones, since records come at such."""
+
+
 def cuts(made: Story) -> Iterator[Story]:
     """The history as it would be, had it been broken off at its begin, and after each of its events.
 
@@ -85,10 +104,21 @@ def cuts(made: Story) -> Iterator[Story]:
     for at in sorted({float("-inf"), *(float(line["at"]) for line in events)}):
         made.events = [line for line in events if line["at"] <= at]
         yield made
-        part = copy.copy(made)
-        for name in FILES:
-            setattr(part, name, [line for line in getattr(made, name) if _when(line) <= at])
-        yield part
+        yield broken_off(made, at)
+
+
+def moments(made: Story) -> Iterator[Story]:
+    """The history as it would be, had it been broken off a little later than each of its events, or a while."""
+    times = {float(line["at"]) + later for line in made.events for later in LATER}
+    yield from (broken_off(made, at) for at in sorted(times) if at < max(float(line["at"]) for line in made.events))
+
+
+def broken_off(made: Story, at: float) -> Story:
+    """The history as far as its files tell of what was until then."""
+    part = copy.copy(made)
+    for name in ("events", *FILES):
+        setattr(part, name, [line for line in getattr(made, name) if _when(line) <= at])
+    return part
 
 
 def _when(line: dict[str, float]) -> float:
@@ -117,7 +147,7 @@ def test_a_history_that_is_broken_off_has_no_violation_that_the_whole_one_has_no
     made = make()
     made.meta["judges"] = list(CATALOGUE.requirements)
     violated = violations(made, tmp_path / "whole")
-    for number, part in enumerate(cuts(made)):
+    for number, part in enumerate(chain(moments(made), cuts(made))):
         assert violations(part, tmp_path / str(number)) <= violated
 
 

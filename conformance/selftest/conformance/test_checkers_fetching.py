@@ -85,3 +85,13 @@ def test_without_anything_beside_it_nothing_is_judged(tmp_path: Path) -> None:
     made = held(*GOOD)
     made.produced = [line for line in made.produced if line["partition"] == 0]
     assert judged(made, tmp_path)["beside stuck"].verdict is I
+
+
+def test_a_run_that_ends_while_a_partition_is_held_proves_nothing_of_the_others(tmp_path: Path) -> None:
+    """What was not accepted beside it may have been late, or on its way."""
+    made = held(*GOOD)
+    made.events = [line for line in made.events if line["at"] < 120]
+    made.attempts = [line for line in made.attempts if line["at"] < 103]
+    finding = judged(made, tmp_path)["beside stuck"]
+    assert finding.verdict is I
+    assert finding.summary == "the run ended while a partition was held"

@@ -67,3 +67,26 @@ def test_a_record_that_was_accepted_is_not_stuck(tmp_path: Path) -> None:
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "no record was refused all through a fault" in finding.summary
+
+
+def test_a_run_that_ends_while_a_record_is_stuck_proves_nothing_yet(tmp_path: Path) -> None:
+    """What was not finished by then is not counted as finished, and more may have been on its way."""
+    made = stuck(SPAN)
+    broken_off(made, 110)
+    finding = judged(made, tmp_path)
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.summary == "the run ended while a record was stuck"
+    assert finding.figures["of them finished while it was stuck"].value == SPAN
+
+
+def test_a_record_beyond_the_span_is_a_violation_whatever_followed(tmp_path: Path) -> None:
+    """It was finished before the run was broken off."""
+    made = stuck(SPAN + 1)
+    broken_off(made, 110)
+    assert judged(made, tmp_path).verdict is Verdict.FAIL
+
+
+def broken_off(made: Story, at: float) -> None:
+    """End the history there."""
+    made.events = [line for line in made.events if line["at"] <= at]
+    made.attempts = [line for line in made.attempts if line["at"] <= at]

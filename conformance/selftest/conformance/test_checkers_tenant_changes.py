@@ -106,3 +106,15 @@ def test_what_waits_as_the_run_is_broken_off_may_have_been_on_its_way(tmp_path: 
     finding = judged(made, tmp_path)[ADDED]
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.summary == "the run ended before all that waited for the change was due"
+
+
+def test_what_comes_after_the_end_of_a_history_is_no_gap(tmp_path: Path) -> None:
+    """It was broken off two seconds and a half after a change, in the middle of an acceptance."""
+    made = changed()
+    at = 62.545
+    made.events = [line for line in made.events if line["at"] <= at]
+    made.attempts = [line for line in made.attempts if line["at"] <= at]
+    made.produced = [line for line in made.produced if line["acked"] <= at]
+    finding = judged(made, tmp_path)[ADDED]
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "too soon after" in finding.summary
