@@ -25,7 +25,7 @@ REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
 
 # As long as the client takes for a connection without TLS.
 _HANDSHAKE = 10.0
-_OF_ANOTHER_PROTOCOL = ("socket disconnected", "Invalid frame length", "UNEXPECTED_EOF", "IllegalSaslState")
+_OF_ANOTHER_PROTOCOL = ("socket disconnected", "Invalid frame length", "EOF occurred", "(EOF)", "IllegalSaslState")
 
 
 def connection(kafka: Kafka) -> dict[str, object]:

@@ -14,7 +14,7 @@ from kafka.errors import KafkaConnectionError
 from isolane.conformance.selftest.reference.fakes import config
 from isolane.fixtures.processes import free_ports
 from isolane.reference import kafka_client
-from isolane.reference.kafka_client import _Connections, _Network, connection
+from isolane.reference.kafka_client import _Connections, _Network, connection, unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,3 +80,17 @@ def attempt(port: int, until: float | None, **settings: Any) -> str:  # noqa: AN
             net.run(manager._build_transport, node, until)
         assert psutil.Process().num_fds() == before, failure
     return str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "EOF occurred in violation of protocol (_ssl.c:992)",
+        "TLS/SSL connection has been closed (EOF) (_ssl.c:992)",
+        "[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol",
+    ],
+)
+def test_a_handshake_that_the_broker_ends_is_explained(end: str) -> None:
+    """OPS-2: a listener of another protocol hangs up, and OpenSSL has several words for that."""
+    told = unavailable(KafkaConnectionError(f"Handshake failed: {end}"))
+    assert told.endswith(f"{end}: TLS or authentication is not what the broker expects there")
