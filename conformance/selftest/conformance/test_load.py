@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -311,7 +312,8 @@ def test_a_load_ends_wherever_its_rates_were_broken_off(step: int, tmp_path: Pat
 def broken_off_at(number: int) -> Iterator[None]:
     """Raise KeyboardInterrupt at step `number` of what the block does, where CPython looks for signals.
 
-    A step is the begin of a function, or the end of one that is called. Nothing is raised when there are fewer.
+    A step is the begin of a function, or the end of one that is called. Nothing is raised when there are fewer. No
+    garbage is collected meanwhile: it would take steps, too, and swallow what is raised in them.
     """
     left = number
 
@@ -324,8 +326,10 @@ def broken_off_at(number: int) -> Iterator[None]:
                 time.sleep(0.01)  # other threads get on, as they do while the handler of a signal runs
                 raise KeyboardInterrupt
 
+    gc.disable()
     sys.setprofile(profile)
     try:
         yield
     finally:
         sys.setprofile(None)
+        gc.enable()
