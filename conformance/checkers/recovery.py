@@ -146,7 +146,7 @@ def _judge(history: History, healed: Sequence[Fault], heal: Phase, usual: Drain 
     try:
         if usual is not None and _alike(drain, usual):
             rate = _rate_of_as_many(drain, usual)
-            least = drain.timed / (drain.timed / (RATE * rate) + SLACK)
+            least = drain.timed / _allowed(drain, rate)
             figures |= {
                 "undisturbed drain rate": Figure(rate, "records/s"),
                 "drain rate": Figure(drain.rate(drain.timed), "records/s", f"≥ {least:.0f}"),
@@ -194,6 +194,11 @@ def _rate_of_as_many(drain: Drain, usual: Drain) -> float:
     return usual.rate(min(drain.timed, usual.timed))
 
 
+def _allowed(drain: Drain, usual: float) -> float:
+    """Return the seconds that a drain may take where as many records go at this rate when there is no fault."""
+    return drain.timed / (RATE * usual) + SLACK
+
+
 def _too_slow(history: History, heal: Phase, drain: Drain, usual: float, figures: Mapping[str, Figure]) -> Finding:
     """Return the finding that a backlog drained slowly, unless that may be for want of processor time.
 
@@ -205,7 +210,7 @@ def _too_slow(history: History, heal: Phase, drain: Drain, usual: float, figures
     if (reason := harness.starved(history, heal)) is not None:
         raise CannotJudgeError(reason)
     slowest = max(drain.records, key=history.accepted_at)
-    over = drain.accepted[-1] - drain.began - drain.timed / (RATE * usual) - SLACK
+    over = drain.accepted[-1] - drain.began - _allowed(drain, usual)
     late, late_with = harness.lateness(history, history.produced, Phase(heal.name, drain.began, drain.accepted[-1]))
     if late >= over:
         excuse = f"the harness was itself late then: {late_with} of {late:.2f} s"
