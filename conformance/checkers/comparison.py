@@ -34,7 +34,7 @@ STEADY = 0.5
 """The share that the worst window of a control must reach to be a measure for anything."""
 
 CONTROL_LAG = DELAY_ALLOWANCE / 5
-"""Seconds by which the control's load may leave, or be acknowledged, late: that widens the bound for the delay."""
+"""Seconds that count, in the control, of what load or its acknowledgement was late by: they widen the bounds."""
 
 
 class CannotJudgeError(Exception):
@@ -187,8 +187,9 @@ def read(history: History, phase: Phase, flow: Flow, usual: float | None = None)
     """Return what a flow felt in a phase; None when too little was scheduled for it to say.
 
     A record counts with its true delay where it was *scheduled*, even when accepted long after the phase, and with an
-    infinite one when it never was; in the control only with what passed of its delay before the control's end, since
-    the fault that follows must not set the bound that it is held against. For windows acceptances count where they
+    infinite one when it never was; in the control only with what passed of its delay before the control's end, and
+    without what the harness was late by beyond a tenth of a second, since neither the fault that follows nor a moment
+    in which Kafka stood still must set the bound that it is held against. For windows acceptances count where they
     *happened*, or where they would have at the usual delay, if that is later: else a batch more or less, which the
     control has as well, would decide about a window of few records.
 
@@ -198,15 +199,11 @@ def read(history: History, phase: Phase, flow: Flow, usual: float | None = None)
         flow: Which felt it.
         usual: The control's p99 delay; None where the phase is itself what others are held against.
     """
-    until = phase.ended if phase.name == CONTROL else math.inf
     times = [(record, history.accepted_at(record)) for record in flow.records]
     scheduled = [record.scheduled for record in flow.records]
     accepted = sorted(at for _, at in times if at < math.inf)
-    delays = [
-        (min(at, until) - record.scheduled, record)
-        for record, at in times
-        if phase.began <= record.scheduled < phase.ended
-    ]
+    due = [each for each in times if phase.began <= each[0].scheduled < phase.ended]
+    delays = [(_delay(record, at, phase), record) for record, at in due]
     counted = _windows(scheduled, accepted, phase)
     if not counted:
         return None
@@ -227,6 +224,14 @@ def read(history: History, phase: Phase, flow: Flow, usual: float | None = None)
         gap=rates.longest_gap(((record.acked, at) for record, at in times), phase.began, phase.ended),
         slowest=max(delays, key=lambda each: each[0])[1],
     )
+
+
+def _delay(record: Produced, at: float, phase: Phase) -> float:
+    """Return the delay that counts of a record of a phase, accepted then."""
+    if phase.name != CONTROL:
+        return at - record.scheduled
+    late = min(record.acked, at) - record.scheduled
+    return min(at, phase.ended) - record.scheduled - max(0.0, late - CONTROL_LAG)
 
 
 def _windows(scheduled: Sequence[float], accepted: Sequence[float], phase: Phase) -> list[rates.Window]:
@@ -328,9 +333,9 @@ def _compare(history: History, control: Phase, phase: Phase, flow: Flow) -> Comp
     before = _read(history, control, flow)
     during = _read(history, phase, flow, before.p99)
     lag, what = harness.lag(flow.records, control)
-    if lag > CONTROL_LAG:
+    if lag > harness.LOAD_LAG:
         raise CannotJudgeError(
-            f"the harness was starved in {control.name}: {what} of {lag:.2f} s (allowed {CONTROL_LAG:g} s)"
+            f"the harness was starved in {control.name}: {what} of {lag:.2f} s (allowed {harness.LOAD_LAG:g} s)"
         )
     if before.window.share < STEADY or before.gap.seconds >= GAP:
         raise CannotJudgeError(

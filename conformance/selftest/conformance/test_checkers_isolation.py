@@ -401,12 +401,27 @@ def test_clusters_that_stood_still_excuse_nobody_for_longer_than_that(tmp_path: 
 
 @pytest.mark.parametrize(("first", "what"), [("sent", "load lag"), ("acked", "Kafka's acknowledgement lag")])
 def test_a_control_whose_load_was_late_is_no_measure(tmp_path: Path, first: str, what: str) -> None:
-    """It would widen the bounds."""
+    """What came all at once after that says little of how it fares without."""
     made = isolated()
-    late(made, 102, 0.2, first=first)
+    late(made, 102, 0.3, first=first)
     finding = judged(made, tmp_path)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert f"starved in control: {what} of 0.20 s (allowed 0.1 s)" in finding.summary
+    assert f"starved in control: {what} of 0.30 s (allowed 0.25 s)" in finding.summary
+
+
+@pytest.mark.parametrize("first", ["sent", "acked"])
+@pytest.mark.parametrize(("delay", "verdict"), [(0.6, Verdict.PASS), (0.7, Verdict.FAIL)])
+def test_a_control_whose_load_was_a_little_late_widens_the_bound_by_a_tenth_of_a_second(
+    tmp_path: Path, first: str, delay: float, verdict: Verdict
+) -> None:
+    """A moment in which Kafka stands still makes no control worthless: what it took beyond that does not count."""
+    made = isolated()
+    late(made, 102, 0.2, first=first)
+    shift(made, "h1", 112, 112.3, 112.1 + delay)
+    finding = judged(made, tmp_path)
+    assert finding.figures["p99 delay"].value == pytest.approx(delay, abs=0.01)
+    assert finding.figures["control p99 delay"].value == pytest.approx(0.15, abs=0.01)
+    assert finding.verdict is verdict
 
 
 def test_a_harness_starved_elsewhere_does_no_harm(tmp_path: Path) -> None:
