@@ -105,8 +105,9 @@ class Receiver:
             for place, records in consumer.poll(_POLL_WAIT).items():
                 self._hand_over(consumer, place, records)
             self._adopt(consumer)
-            self._pause(consumer)
-            self._resume(consumer)
+            rooms = self._line.rooms()
+            self._pause(consumer, rooms)
+            self._resume(consumer, rooms)
             self._commit(consumer)
             self._observe(consumer)
         consumer.close()
@@ -229,9 +230,8 @@ class Receiver:
                 consumer.seek(place, begin)
             consumer.resume([place])
 
-    def _pause(self, consumer: Consumer) -> None:
+    def _pause(self, consumer: Consumer, rooms: Mapping[str, int]) -> None:
         """Fetch no more of partitions with full mailboxes (MEM-7), nor of tenants for whom the budget has no room."""
-        rooms = self._line.rooms()
         full = [
             place
             for place, partition in self._partitions.items()
@@ -242,11 +242,9 @@ class Receiver:
             with self._lock:
                 self._paused.update(dict.fromkeys(full))
 
-    def _resume(self, consumer: Consumer) -> None:
+    def _resume(self, consumer: Consumer, rooms: Mapping[str, int]) -> None:
         """Fetch again of partitions that have room, each as much as before: no more of them than there is room for."""
-        if not self._paused:
-            return
-        rooms, expected = self._line.rooms(), 0
+        expected = 0
         for place in list(self._paused):
             partition = self._partitions[place]
             if rooms.get(partition.tenant, sys.maxsize) > expected and partition.roomy:

@@ -143,7 +143,8 @@ class Afterwards:
 class IsolatedLine:
     """A tenant's work waits for its own slots only: grants decide who is sent for (design decisions 2 to 7).
 
-    The lock guards the dispatcher, the budget, and the tasks that no worker has taken yet.
+    The lock guards the dispatcher, and the tasks that no worker has taken yet. The budget has one of its own: whoever
+    fetched for many partitions would wait for a decision at each of them, and the records of all others with it.
     """
 
     def __init__(
@@ -160,7 +161,8 @@ class IsolatedLine:
             flush_bytes=config.flush.max_bytes,
             timeout=config.request.timeout,
         )
-        self._budget = Budget(config.memory.budget, self._dispatcher.fruitless)
+        self._budget = Budget(config.memory.budget)
+        self._budget_lock = runtime.lock()
         self._workers = config.sending_queue.num_consumers
         self._tasks: deque[Callable[[], None]] = deque()  # attempts to make, and attempts to cut
         self._again: float | None = None  # when to decide even if nothing happens
@@ -169,13 +171,15 @@ class IsolatedLine:
 
     def hold(self, tenant: str, change: int) -> None:
         """See `Line`."""
-        with self._work_came:
+        with self._budget_lock:
             self._budget.hold(tenant, change)
 
     def rooms(self) -> Mapping[str, int]:
         """See `Line`: what the process's budget leaves (MEM-6)."""
         with self._work_came:
-            return self._budget.rooms()
+            fruitless = set(filter(self._dispatcher.fruitless, self._clusters))
+        with self._budget_lock:
+            return self._budget.rooms(fruitless)
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`; never blocks."""

@@ -17,6 +17,7 @@ from isolane.conformance.selftest.reference.fakes import (
     pieces,
     reply,
 )
+from isolane.reference.limiter import Dispatcher
 from isolane.reference.outcome import Outcome, Reply
 from isolane.reference.sending import Afterwards, IsolatedLine
 from isolane.reference.shared import SharedLine
@@ -268,6 +269,30 @@ def test_the_budget_is_for_who_holds_and_who_is_proven(bench_of: Callable[..., B
     assert bench.line.rooms() == {"a": 70}
     bench.line.hold("a", -30)
     assert bench.line.rooms() == {}
+
+
+def test_whoever_fetches_waits_for_no_decision_to_count_what_it_brought(
+    bench_of: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ISO-7: in a drain decisions are made all the time; with one to wait for at each partition the others starve."""
+    bench, decide = bench_of(IsolatedLine), Dispatcher.decide
+    deciding, go_on = threading.Event(), threading.Event()
+
+    def slowly(dispatcher: Dispatcher, now: float) -> object:
+        deciding.set()
+        assert go_on.wait(10), "the decision is let go on"
+        return decide(dispatcher, now)
+
+    monkeypatch.setattr(Dispatcher, "decide", slowly)
+    submitting(bench.line, FakeLane("a"), pieces(1))
+    assert deciding.wait(10), "a decision is being made"
+    fetching = threading.Thread(target=bench.line.hold, args=("b", 30))
+    fetching.start()
+    fetching.join(2)
+    waits = fetching.is_alive()
+    go_on.set()
+    assert not waits
+    eventually(lambda: bench.line.rooms()["b"] > 0)
 
 
 def test_a_first_attempt_is_worth_waiting_for(bench_of: Callable[..., Bench]) -> None:
