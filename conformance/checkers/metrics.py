@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from isolane.conformance.checkers import slots, told_least
-from isolane.conformance.checkers.cases import Judge
+from isolane.conformance.checkers.cases import Judge, Late
 from isolane.conformance.checkers.told import EDGE, NEAR, THROUGHOUT, Wrong, partitions, place_name, tenants
 from isolane.conformance.history import History
 from isolane.conformance.history_ledger import is_accepted
@@ -41,15 +41,16 @@ def check(history: History) -> list[Finding]:
         wrong = [what for check in checks for what in check(history, phase, own)]
         wrong += [what for check in _ALL_ALONG.get(name, ()) for what in check(history, phase, readings)]
         doubts = [what for check in _DOUBTS.get(name, ()) for what in check(history, phase, own)]
-        found.append(_judged(Judge(history, "OPS-1", name), wrong, doubts, len(own)))
+        late = [Late(phase.began, phase.seconds, phase.seconds)] if name in _TIMED else []
+        found.append(_judged(Judge(history, "OPS-1", name), wrong, doubts, len(own), late))
     return found
 
 
-def _judged(judge: Judge, wrong: Sequence[str], doubts: Sequence[str], readings: int) -> Finding:
+def _judged(judge: Judge, wrong: Sequence[str], doubts: Sequence[str], readings: int, late: Sequence[Late]) -> Finding:
     name = judge.case
     figures = {"readings": Figure(readings, "", f"≥ {FEWEST_READINGS}"), "wrong": Figure(len(wrong), "", "= 0")}
     if wrong:
-        return judge.violates(f"{name}: {wrong[0]}", figures)
+        return judge.violates(f"{name}: {wrong[0]}", figures, late)
     if doubts:
         return judge.doubts(f"{name}: {doubts[0]}; that is right only where all of them had been read ahead", figures)
     return judge.passes(f"{name} is told, and true", figures)
@@ -183,6 +184,9 @@ _CHECKS: Mapping[str, Sequence[Wrong]] = {
     "paused": (_paused,),
 }
 """By metric, what the readings of the phase are held against."""
+
+_TIMED = frozenset({"slots", "attempts", "delivered", "lag"})
+"""Those that are held against what was seen near each reading: a harness that was starved saw it at another time."""
 
 _ALL_ALONG: Mapping[str, Sequence[Wrong]] = {"cap": (told_least.risen,), "attempts": (told_least.outcomes,)}
 """And what all readings are."""

@@ -181,6 +181,26 @@ def test_slots_are_held_against_requests_that_come_and_go_all_the_time(
     assert judged(made, tmp_path)["slots"].verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("name", "sample", "verdict"),
+    [
+        ("slots", {SICK: 2.0}, Verdict.INCONCLUSIVE),
+        ("attempts", {SICK: 7.0}, Verdict.INCONCLUSIVE),
+        ("delivered", {SICK: 30.0}, Verdict.INCONCLUSIVE),
+        ("lag", {PLACE: 101.0}, Verdict.INCONCLUSIVE),
+        ("cap", {SICK: 9.0}, Verdict.FAIL),
+        ("paused", {IDLE: 1.0}, Verdict.FAIL),
+    ],
+)
+def test_a_starved_harness_may_have_seen_at_another_time_what_it_compares(
+    name: str, sample: Values, verdict: Verdict, tmp_path: Path
+) -> None:
+    """What depends on no moment is as wrong as ever."""
+    made = scraped({name: sample})
+    made.event(105, "harness", "cluster_lag", seconds=0.8)
+    assert judged(made, tmp_path)[name].verdict is verdict
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_not_told_is_a_violation(name: str, tmp_path: Path) -> None:
     """The map names it, and there is no such sample; or the map does not name it."""
