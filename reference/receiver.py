@@ -105,9 +105,8 @@ class Receiver:
             for place, records in consumer.poll(_POLL_WAIT).items():
                 self._hand_over(consumer, place, records)
             self._adopt(consumer)
-            rooms = self._line.rooms()
-            self._pause(consumer, rooms)
-            self._resume(consumer, rooms)
+            self._pause(consumer)
+            self._resume(consumer)
             self._commit(consumer)
             self._observe(consumer)
         consumer.close()
@@ -230,8 +229,9 @@ class Receiver:
                 consumer.seek(place, begin)
             consumer.resume([place])
 
-    def _pause(self, consumer: Consumer, rooms: Mapping[str, int]) -> None:
+    def _pause(self, consumer: Consumer) -> None:
         """Fetch no more of partitions with full mailboxes (MEM-7), nor of tenants for whom the budget has no room."""
+        rooms = self._line.rooms()
         full = [
             place
             for place, partition in self._partitions.items()
@@ -242,9 +242,11 @@ class Receiver:
             with self._lock:
                 self._paused.update(dict.fromkeys(full))
 
-    def _resume(self, consumer: Consumer, rooms: Mapping[str, int]) -> None:
+    def _resume(self, consumer: Consumer) -> None:
         """Fetch again of partitions that have room, each as much as before: no more of them than there is room for."""
-        expected = 0
+        if not self._paused:
+            return
+        rooms, expected = self._line.rooms(), 0
         for place in list(self._paused):
             partition = self._partitions[place]
             if rooms.get(partition.tenant, sys.maxsize) > expected and partition.roomy:

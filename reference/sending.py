@@ -184,8 +184,7 @@ class IsolatedLine:
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`; never blocks."""
         with self._work_came:
-            kept = not lane.closed
-            if kept:
+            if kept := not lane.closed:
                 self._dispatcher.submit(lane, pieces, self._runtime.now())
                 self._decide()
         if not kept:
@@ -234,7 +233,7 @@ class IsolatedLine:
 
     def state(self, tenants: Iterable[str]) -> LineState:
         """See `Line`."""
-        with self._work_came:
+        with self._work_came, self._budget_lock:
             states = {tenant: self._dispatcher.state(tenant) for tenant in tenants}
             return LineState(states, self._budget.bytes, self._dispatcher.overrun(self._runtime.now()))
 

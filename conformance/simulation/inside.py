@@ -51,6 +51,7 @@ def check(program: Program, poll_bytes: int) -> None:
             _check_allowance(partition)
     if isinstance(line, IsolatedLine) and line._work_came.owner is None:  # type: ignore[attr-defined]  # simulated
         _check_slots(line)
+    if isinstance(line, IsolatedLine) and line._budget_lock.owner is None:  # type: ignore[attr-defined]  # simulated
         _check_budget(line, partitions(program), poll_bytes)
 
 
