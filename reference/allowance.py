@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Allowance:
@@ -58,11 +58,12 @@ class Budget:
     together: the sick cannot eat the part of the healthy.
     """
 
-    __slots__ = ("_limit", "_tenants", "bytes")
+    __slots__ = ("_at_risk", "_limit", "_tenants", "bytes")
 
-    def __init__(self, limit: int) -> None:
-        """Take the bound in bytes."""
+    def __init__(self, limit: int, at_risk: Callable[[str], bool]) -> None:
+        """Take the bound in bytes, and who tells whether a tenant is at risk, or accepts nothing for another reason."""
         self._limit = limit
+        self._at_risk = at_risk
         self._tenants: dict[str, int] = {}  # without those of whom nothing is held
         self.bytes = 0
 
@@ -74,14 +75,12 @@ class Budget:
             self._tenants[tenant] = held
         self.bytes += change
 
-    def rooms(self, at_risk: Collection[str]) -> Mapping[str, int]:
+    def rooms(self) -> Mapping[str, int]:
         """Return how many bytes more may be held of each tenant, or by how many there are too many.
 
         A tenant that is not named has nothing, and room for whatever its next fetch brings.
-
-        Args:
-            at_risk: The tenants that are, or accept nothing for another reason.
         """
         left = self._limit - self.bytes
-        share = min(left, self._limit // 2 - sum(self._tenants.get(tenant, 0) for tenant in at_risk))
-        return {tenant: share if tenant in at_risk else left for tenant in self._tenants}
+        risky = {tenant: held for tenant, held in self._tenants.items() if self._at_risk(tenant)}
+        share = min(left, self._limit // 2 - sum(risky.values()))
+        return {tenant: share if tenant in risky else left for tenant in self._tenants}

@@ -145,6 +145,7 @@ class IsolatedLine:
 
     The lock guards the dispatcher, and the tasks that no worker has taken yet. The budget has one of its own: whoever
     fetched for many partitions would wait for a decision at each of them, and the records of all others with it.
+    Who needs both takes that one last, so that it is held for a moment only.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class IsolatedLine:
             flush_bytes=config.flush.max_bytes,
             timeout=config.request.timeout,
         )
-        self._budget = Budget(config.memory.budget)
+        self._budget = Budget(config.memory.budget, self._dispatcher.fruitless)
         self._budget_lock = runtime.lock()
         self._workers = config.sending_queue.num_consumers
         self._tasks: deque[Callable[[], None]] = deque()  # attempts to make, and attempts to cut
@@ -176,10 +177,8 @@ class IsolatedLine:
 
     def rooms(self) -> Mapping[str, int]:
         """See `Line`: what the process's budget leaves (MEM-6)."""
-        with self._work_came:
-            fruitless = set(filter(self._dispatcher.fruitless, self._clusters))
-        with self._budget_lock:
-            return self._budget.rooms(fruitless)
+        with self._work_came, self._budget_lock:
+            return self._budget.rooms()
 
     def submit(self, lane: Lane, pieces: Sequence[Piece]) -> None:
         """See `Line`; never blocks."""

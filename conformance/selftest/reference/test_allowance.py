@@ -62,7 +62,7 @@ def test_partition_does_not_release_more_than_it_admitted(records: int, size: in
 
 def test_process_does_not_release_more_than_it_holds() -> None:
     """Nor a tenant's byte that another tenant holds."""
-    budget = Budget(100)
+    budget = Budget(100, lambda _: False)
     budget.hold("a", 5)
     budget.hold("b", 5)
     with pytest.raises(AssertionError, match="more bytes were released than held"):
@@ -126,7 +126,7 @@ class Process(RuleBasedStateMachine):
         """Begin with everybody at risk, as the dispatcher does."""
         super().__init__()
         self.at_risk = set(self.TENANTS)
-        self.budget = Budget(self.LIMIT)
+        self.budget = Budget(self.LIMIT, lambda tenant: tenant in self.at_risk)
         self.held: dict[str, list[int]] = defaultdict(list)
 
     def total(self, tenants: Iterable[str]) -> int:
@@ -140,7 +140,7 @@ class Process(RuleBasedStateMachine):
         if tenant in self.at_risk:
             left = min(left, self.LIMIT // 2 - self.total(self.at_risk))
         had_nothing = not self.held[tenant]
-        room = self.budget.rooms(self.at_risk).get(tenant)
+        room = self.budget.rooms().get(tenant)
         assert room == (None if had_nothing else left), "who has nothing has room, and nobody else more than is left"
         if had_nothing or left > 0:
             self.budget.hold(tenant, size)
@@ -164,7 +164,7 @@ class Process(RuleBasedStateMachine):
     def counts_what_is_held(self) -> None:
         """The budget knows the sum, and who has anything."""
         assert self.budget.bytes == self.total(self.TENANTS)
-        assert set(self.budget.rooms(self.at_risk)) == {tenant for tenant, sizes in self.held.items() if sizes}
+        assert set(self.budget.rooms()) == {tenant for tenant, sizes in self.held.items() if sizes}
 
 
 TestProcess = Process.TestCase
@@ -174,11 +174,11 @@ TestProcess.settings = settings(max_examples=50, stateful_step_count=25, deadlin
 def test_sick_tenants_leave_half_of_the_budget_to_the_healthy() -> None:
     """MEM-6: while tenants at risk fetch as long as they have room, a healthy one has half of the budget left."""
     sick = {"s1", "s2"}
-    budget = Budget(100)
+    budget = Budget(100, lambda tenant: tenant in sick)
     for _ in range(10):
         for tenant in sorted(sick):
-            if budget.rooms(sick).get(tenant, 1) > 0:
+            if budget.rooms().get(tenant, 1) > 0:
                 budget.hold(tenant, 10)
     assert budget.bytes == 50
     budget.hold("healthy", 10)
-    assert budget.rooms(sick) == {"s1": 0, "s2": 0, "healthy": 40}
+    assert budget.rooms() == {"s1": 0, "s2": 0, "healthy": 40}
