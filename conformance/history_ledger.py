@@ -58,6 +58,10 @@ class Attempt:
             part = self.packed[start : start + _WIDTH]
             yield None if part == _NO_TOKEN else int.from_bytes(part)
 
+    def records(self) -> set[int]:
+        """Return the keys of the records that the items belong to, as far as tokens were found."""
+        return {token >> ITEM_BITS for token in self.tokens() if token is not None}
+
     def items(self) -> Iterator[tuple[int | None, int | None]]:
         """Yield each item's token number and status; None for what is not known."""
         statuses = self.statuses

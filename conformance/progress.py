@@ -32,20 +32,35 @@ class Progress:
         self.outstanding: dict[int, int] = {}
         self.arrived: set[tuple[int, int]] = set()
 
-    def missing(self) -> dict[int, int]:
-        """Records that are to be finished and are not yet, with their numbers of items, as far as it is known now."""
+    def missing(self) -> Mapping[int, int]:
+        """Records that are to be finished and are not yet, with their numbers of items, as far as it is known now.
+
+        It costs what came since it was asked before, whatever is outstanding, until there is a dead letter: who waits
+        asks often.
+        """
+        come = self._read()
+        self.outstanding.update(self._load.take_sent())
+        for record in list(self.outstanding) if self._letters else self.outstanding.keys() & come:
+            if self._is_finished(record, self.outstanding[record]):
+                del self.outstanding[record]
+        return self.outstanding
+
+    def _read(self) -> set[int]:
+        """Take in what is new in the files; the records of which an item may have been accepted with that."""
+        come: set[int] = set()
         for line in self._attempts.poll():
             self._ledger.feed(line)
-            if line["e"] == "arrived":
-                records = {number_of(token) >> ITEM_BITS for token in line["tokens"] if token}
-                self.arrived |= {(topic_of(record), partition_of(record)) for record in records}
+            attempt = self._ledger.attempts.get(line.get("r", 0))
+            if attempt is not None and line["e"] == "arrived":
+                self.arrived |= {(topic_of(record), partition_of(record)) for record in attempt.records()}
+            elif attempt is not None and line["e"] == "answered":
+                come |= attempt.records()
         for line in self._found.poll():
             self._documents.feed(line)
+            come |= {number_of(token) >> ITEM_BITS for token in line.get("tokens", ())}
         for line in self._dead_letters.poll():
             self._letters.add(history_values.dead_letter(line))
-        sent = self.outstanding | self._load.take_sent()
-        self.outstanding = {record: items for record, items in sent.items() if not self._is_finished(record, items)}
-        return self.outstanding
+        return come
 
     @property
     def searched(self) -> Mapping[str, float]:

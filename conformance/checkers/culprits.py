@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from isolane.conformance.checkers import cases
@@ -153,8 +153,4 @@ def _is_refused_elsewhere(history: History, record: Produced) -> bool:
 
 
 def _is_alone(attempt: Attempt, record: Produced) -> bool:
-    return _keys(attempt.tokens()) == {record.record}
-
-
-def _keys(tokens: Iterable[int | None]) -> set[int]:
-    return {token >> ITEM_BITS for token in tokens if token is not None}
+    return attempt.records() == {record.record}

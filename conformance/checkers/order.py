@@ -11,7 +11,6 @@ from isolane.conformance.checkers.partitions import disturbances, owned
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Produced
-from isolane.conformance.tokens import ITEM_BITS
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 FEWEST_RETRIED = 3
@@ -67,5 +66,5 @@ def check(history: History) -> list[Finding]:
 def _retried(history: History) -> int:
     attempts: Counter[int] = Counter()
     for attempt in history.attempts:
-        attempts.update({token >> ITEM_BITS for token in attempt.tokens() if token is not None})
+        attempts.update(attempt.records())
     return sum(count > 1 for count in attempts.values())

@@ -111,8 +111,16 @@ class Ground:
         return self._await(condition, timeout, what)
 
     def run_for(self, seconds: float) -> None:
-        """Let the world live on, while its members do: a phase has a length, it is not a wait for something."""
-        self._await(lambda: False, seconds, "the end of the phase")
+        """Let the world live on, while its members do: a phase has a length, it is not a wait for something.
+
+        What comes meanwhile is followed: all of it in one go, when a heal begins, would starve the load, and the drain.
+        """
+
+        def over() -> bool:
+            self._missing()
+            return False
+
+        self._await(over, seconds, "the end of the phase")
 
     def _await_none(
         self, missing: Callable[[], Collection[int]], timeout: float, what: str, *, going_on: float = 0.0
@@ -144,7 +152,7 @@ class Ground:
         names = {number: name for tenant in self._tenants.values() for number, name in tenant.topics.items()}
         return self._commits.latest.get((names[topic], partition), 0) > offset
 
-    def _missing(self) -> dict[int, int]:
+    def _missing(self) -> Mapping[int, int]:
         return self._progress.missing()
 
     def _await(self, condition: Callable[[], bool], timeout: float, what: str, *, alive: bool = False) -> bool:

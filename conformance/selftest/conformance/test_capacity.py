@@ -147,6 +147,14 @@ def test_a_backlog_that_does_not_come_is_waited_for_once(tmp_path: Path) -> None
     assert world.await_backlog_of("a", timeout=0)
 
 
+def test_what_comes_while_the_world_lives_on_is_followed_at_once(tmp_path: Path) -> None:
+    """A minute's worth read in one go, when a heal begins, would starve the load and the very drain that is timed."""
+    world = world_of(tmp_path, lost=1)
+    world.load.burst({0: BURST})
+    world.run_for(1)
+    assert len(cast("Any", world)._progress.outstanding) == 1
+
+
 @pytest.mark.parametrize(("committed", "waited"), [(BURST, STILL), (BURST - 1, 100.0)])
 def test_what_is_committed_past_is_not_waited_for_as_long(
     committed: int, waited: float, tmp_path: Path, clock: Clock
