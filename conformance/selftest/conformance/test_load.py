@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
@@ -19,7 +20,7 @@ import pytest
 from isolane.conformance.errors import HarnessError
 from isolane.conformance.history_files import HistoryWriter
 from isolane.conformance.history_values import Kind
-from isolane.conformance.load import Draft, Load, LoadTopic
+from isolane.conformance.load import TICK, Draft, Load, LoadTopic
 from isolane.conformance.producer import Producers
 from isolane.conformance.tokens import Token, find
 from isolane.fixtures import payloads
@@ -181,6 +182,20 @@ def test_every_record_is_written_down_with_its_token(bench: Callable[..., Bench]
     assert (plain["kind"], plain["items"], plain["bytes"], plain["phase"]) == ("data", 2, len(value), "this")
     assert (none, key, tombstone["kind"], tombstone["bytes"]) == (None, b"k", "tombstone", 0)
     assert tombstone["token"] == str(Token(7, 0, 0, 1))
+
+
+def test_records_of_all_topics_are_due_together(bench: Callable[..., Bench]) -> None:
+    """A few times a second, at their rates: one by one each would cost those who are measured a request and a fetch."""
+    made = bench()
+    made.load.rates({0: 200, 2: 100})
+    while len({line["scheduled"] for line in made.lines}) < 20:
+        time.sleep(TICK)
+    made.load.close()
+    due = {topic: [line["scheduled"] for line in made.lines if line["topic"] == topic] for topic in (0, 2)}
+    ticks = sorted({*due[0], *due[2]})
+    assert all(later - earlier > TICK * 0.99 for earlier, later in pairwise(ticks))
+    assert set(due[0]) & set(due[2])
+    assert len(due[0]) == pytest.approx(200 * TICK * len(ticks), rel=0.2)
 
 
 def test_records_of_compacted_topics_have_keys(bench: Callable[..., Bench]) -> None:
