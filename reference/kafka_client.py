@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafka.errors import SaslAuthenticationFailedError, UnsupportedSaslMechanismError
+from kafka import errors
 from kafka.net.compat import KafkaNetClient
 from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from isolane.reference.config import Kafka
 
-REFUSED = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError)
+REFUSED = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError)
 """What brokers answer to whom they do not let in."""
 
 # As long as the client takes for a connection without TLS.
 _HANDSHAKE = 10.0
+# What is read of a connection in one go, in bytes: a fetch.
+_AT_ONCE = 256 * 1024
 _OF_ANOTHER_PROTOCOL = ("socket disconnected", "Invalid frame length", "EOF occurred", "(EOF)", "IllegalSaslState")
 
 
@@ -133,23 +135,41 @@ class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-pytho
         super().__init__(net, **settings)
         self.failures: deque[str] = deque(maxlen=1)
 
+    def _failed(self, node: Any, why: Exception) -> None:  # noqa: ANN401 - as above
+        """Note why a connection failed; that the time to find a broker was over says less than what came before."""
+        if not (self.failures and isinstance(why, errors.RequestTimedOutError)):
+            self.failures.append(f"{node.host}:{node.port}: {why}")
+
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401 - as above
         transport = await super()._build_transport(node, timeout_at=timeout_at)
-        transport._sock_recv = partial(_last_words_first, transport._sock_recv)  # noqa: SLF001
+        transport._sock_recv = partial(_received, transport._sock)  # noqa: SLF001
         return transport
 
     async def _connect(self, node: Any, conn: Any, **options: object) -> None:  # noqa: ANN401 - as above
-        conn.close_future.add_errback(lambda why: self.failures.append(f"{node.host}:{node.port}: {why}"))
+        conn.close_future.add_errback(partial(self._failed, node))
         await super()._connect(node, conn, **options)
         failure = conn.init_future.exception
         if isinstance(failure, REFUSED) and not self.bootstrapped:
             self._auth_failures[node.node_id] = failure
 
 
-def _last_words_first(receive: Callable[[], tuple[bytes, Exception | None]]) -> tuple[bytes, Exception | None]:
-    """Return what came before the end of a connection; the end is found again by the next call."""
-    received, trouble = receive()
-    return received, None if received else trouble
+def _received(sock: socket.socket) -> tuple[bytes, Exception | None]:
+    """Return what has come, or why nothing more will come; for the client, which would read 4 KiB at a time.
+
+    Each reading lets go of the interpreter: while other threads work, a fetch would wait dozens of times for its turn
+    (ISO-7). And what comes together with the end of a connection would be lost: the end is found by the next call.
+    """
+    parts: list[bytes] = []
+    try:
+        while part := sock.recv(_AT_ONCE):
+            parts.append(part)
+            if not isinstance(sock, ssl.SSLSocket):  # with TLS a part is a frame, and nothing tells of those within
+                break
+    except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        return b"".join(parts), None
+    except OSError as error:
+        return b"".join(parts), None if parts else errors.KafkaConnectionError(error)
+    return b"".join(parts), None if parts else errors.KafkaConnectionError("socket disconnected")
 
 
 @contextmanager

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import select
 import socket
+import struct
 import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, RequestTimedOutError
 
 from isolane.conformance.selftest.reference.fakes import config
 from isolane.fixtures.processes import free_ports
 from isolane.reference import kafka_client
-from isolane.reference.kafka_client import _Connections, _Network, connection, unavailable
+from isolane.reference.kafka_client import _Connections, _Network, _received, connection, unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +82,78 @@ def attempt(port: int, until: float | None, **settings: Any) -> str:  # noqa: AN
             net.run(manager._build_transport, node, until)
         assert psutil.Process().num_fds() == before, failure
     return str(failure.value)
+
+
+def test_the_end_of_the_search_hides_no_cause() -> None:
+    """OPS-2: the last connection may be given up as it begins, when the time to find a broker is over."""
+    with closing(_Network()) as net:
+        manager = _Connections(net, **connection(config().kafka))
+        node = manager.cluster.bootstrap_brokers()[0]
+        manager._failed(node, RequestTimedOutError("only that"))
+        assert "only that" in manager.failures[0]
+        manager._failed(node, KafkaConnectionError("the cause"))
+        manager._failed(node, RequestTimedOutError("Request timed out after 0 ms"))
+        assert [told.split(": ", 1)[1] for told in manager.failures] == ["KafkaConnectionError: the cause"]
+
+
+class CountedSocket(socket.socket):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    def recv(self, *how: int) -> bytes:
+        """Read as any socket does."""
+        self.reads += 1
+        return super().recv(*how)
+
+
+@pytest.fixture
+def connected() -> Iterator[tuple[CountedSocket, socket.socket]]:
+    """A connection as the client has it, and its other end."""
+    with socket.create_server(("127.0.0.1", 0)) as server, CountedSocket() as own:
+        own.connect(server.getsockname())
+        own.settimeout(0)
+        other, _ = server.accept()
+        with other:
+            yield own, other
+
+
+def test_a_fetch_is_read_in_few_parts(connected: tuple[CountedSocket, socket.socket]) -> None:
+    """ISO-7: at each the interpreter is let go of, and in a drain the next turn is far away."""
+    own, other = connected
+    sender = threading.Thread(target=other.sendall, args=[bytes(200_000)])
+    sender.start()
+    received = 0
+    while received < 200_000:
+        assert select.select([own], [], [], 10)[0]
+        part, trouble = _received(own)
+        assert trouble is None
+        received += len(part)
+    sender.join()
+    assert own.reads < 200_000 / 4096 / 2
+
+
+def test_what_comes_with_the_end_of_a_connection_is_read(connected: tuple[CountedSocket, socket.socket]) -> None:
+    """OPS-2: it may be why a broker lets nobody in; the end is found after it."""
+    own, other = connected
+    assert _received(own) == (b"", None)
+    other.sendall(b"last words")
+    other.close()
+    assert select.select([own], [], [], 10)[0]
+    assert _received(own) == (b"last words", None)
+    assert select.select([own], [], [], 10)[0]
+    words, trouble = _received(own)
+    assert words == b""
+    assert isinstance(trouble, KafkaConnectionError)
+
+
+def test_a_connection_that_was_reset_has_failed(connected: tuple[CountedSocket, socket.socket]) -> None:
+    """LIF-4: the client connects anew, whatever the system calls it."""
+    own, other = connected
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    other.close()
+    assert select.select([own], [], [], 10)[0]
+    assert isinstance(_received(own)[1], KafkaConnectionError)
 
 
 @pytest.mark.parametrize(
