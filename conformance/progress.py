@@ -31,36 +31,36 @@ class Progress:
         self._dead_letters, self._letters = Tail(folder / DEAD_LETTERS), LetterIndex(run)
         self.outstanding: dict[int, int] = {}
         self.arrived: set[tuple[int, int]] = set()
+        self._come: set[int] = set()  # of which an item may have been accepted since what is missing was asked for
 
-    def missing(self) -> Mapping[int, int]:
-        """Records that are to be finished and are not yet, with their numbers of items, as far as it is known now.
-
-        It costs what came since it was asked before, whatever is outstanding, until there is a dead letter: who waits
-        asks often.
-        """
-        come = self._read()
-        self.outstanding.update(self._load.take_sent())
-        for record in list(self.outstanding) if self._letters else self.outstanding.keys() & come:
-            if self._is_finished(record, self.outstanding[record]):
-                del self.outstanding[record]
-        return self.outstanding
-
-    def _read(self) -> set[int]:
-        """Take in what is new in the files; the records of which an item may have been accepted with that."""
-        come: set[int] = set()
+    def follow(self) -> None:
+        """Take in what is new in the files; it costs no more than that, whatever is outstanding."""
         for line in self._attempts.poll():
             self._ledger.feed(line)
             attempt = self._ledger.attempts.get(line.get("r", 0))
             if attempt is not None and line["e"] == "arrived":
                 self.arrived |= {(topic_of(record), partition_of(record)) for record in attempt.records()}
             elif attempt is not None and line["e"] == "answered":
-                come |= attempt.records()
+                self._come |= attempt.records()
         for line in self._found.poll():
             self._documents.feed(line)
-            come |= {number_of(token) >> ITEM_BITS for token in line.get("tokens", ())}
+            self._come |= {number_of(token) >> ITEM_BITS for token in line.get("tokens", ())}
         for line in self._dead_letters.poll():
             self._letters.add(history_values.dead_letter(line))
-        return come
+
+    def missing(self) -> Mapping[int, int]:
+        """Records that are to be finished and are not yet, with their numbers of items, as far as it is known now.
+
+        Until there is a dead letter only those are looked at of which anything came since it was asked before. The next
+        call changes what this one returned.
+        """
+        self.follow()  # first: what is accepted was sent before that
+        self.outstanding.update(self._load.take_sent())
+        for record in list(self.outstanding) if self._letters else self.outstanding.keys() & self._come:
+            if self._is_finished(record, self.outstanding[record]):
+                del self.outstanding[record]
+        self._come.clear()
+        return self.outstanding
 
     @property
     def searched(self) -> Mapping[str, float]:

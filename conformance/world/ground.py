@@ -117,7 +117,7 @@ class Ground:
         """
 
         def over() -> bool:
-            self._missing()
+            self._progress.follow()
             return False
 
         self._await(over, seconds, "the end of the phase")
