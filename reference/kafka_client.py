@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -119,6 +118,14 @@ class _Network(NetworkSelector):  # type: ignore[misc]  # kafka-python has no ty
             self.call_later(_HANDSHAKE, sock.give_up)
         return super().wait_read(sock, *until, **limits)
 
+    def close(self) -> None:
+        """Close, with the sockets that something still waits for: those of connections that are being made, for one."""
+        self.stop()
+        waiting = [key.fileobj for key in (self._selector.get_map() or {}).values()]
+        super().close()
+        for sock in waiting:
+            sock.close()
+
 
 class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-python has no types
     """The client's connections, which hear why a broker refuses them, and take it for an answer at the start.
@@ -127,18 +134,19 @@ class _Connections(KafkaConnectionManager):  # type: ignore[misc]  # kafka-pytho
     a password, and try again until the broker counts as away.
 
     Attributes:
-        failures: Where the last connection failed, and why, if one did.
+        failures: Why the last connection to each broker failed, if one did.
     """
 
     def __init__(self, net: NetworkSelector, **settings: object) -> None:
         """See the base class."""
         super().__init__(net, **settings)
-        self.failures: deque[str] = deque(maxlen=1)
+        self.failures: dict[str, str] = {}
 
     def _failed(self, node: Any, why: Exception) -> None:  # noqa: ANN401 - as above
         """Note why a connection failed; that the time to find a broker was over says less than what came before."""
-        if not (self.failures and isinstance(why, errors.RequestTimedOutError)):
-            self.failures.append(f"{node.host}:{node.port}: {why}")
+        broker = f"{node.host}:{node.port}"
+        if not (broker in self.failures and isinstance(why, errors.KafkaTimeoutError | errors.RequestTimedOutError)):
+            self.failures[broker] = f"{broker}: {why}"
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401 - as above
         transport = await super()._build_transport(node, timeout_at=timeout_at)
@@ -163,7 +171,7 @@ def _received(sock: socket.socket) -> tuple[bytes, Exception | None]:
     try:
         while part := sock.recv(_AT_ONCE):
             parts.append(part)
-            if not isinstance(sock, ssl.SSLSocket):  # with TLS a part is a frame, and nothing tells of those within
+            if not isinstance(sock, ssl.SSLSocket):  # with TLS a part is a frame, of 16 KiB at most
                 break
     except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
         return b"".join(parts), None
@@ -191,7 +199,7 @@ def closing_when_it_fails() -> Iterator[Callable[..., Any]]:
         yield make
     except BaseException as error:
         for client, connections in made:
-            for failure in connections.failures:
+            for failure in connections.failures.values():
                 error.add_note(failure)
             client.close()
         raise

@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
-from kafka.errors import KafkaConnectionError, RequestTimedOutError
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError, RequestTimedOutError
 
 from isolane.conformance.selftest.reference.fakes import config
 from isolane.fixtures.processes import free_ports
 from isolane.reference import kafka_client
-from isolane.reference.kafka_client import _Connections, _Network, _received, connection, unavailable
+from isolane.reference.kafka_client import (
+    _Connections,
+    _Network,
+    _received,
+    _TlsSocket,
+    connection,
+    unavailable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,16 +91,32 @@ def attempt(port: int, until: float | None, **settings: Any) -> str:  # noqa: AN
     return str(failure.value)
 
 
-def test_the_end_of_the_search_hides_no_cause() -> None:
+def test_a_connection_that_is_being_made_ends_with_the_client() -> None:
+    """LIF-2: a member may be told to stop as it connects to another broker; it leaves no socket to whoever follows."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        before = psutil.Process().num_fds()
+        net = _Network()
+        kafka = config(kafka={"brokers": [f"127.0.0.1:{silent.getsockname()[1]}"], **TLS}).kafka
+        manager = _Connections(net, **connection(kafka))
+        (node,) = manager.cluster.bootstrap_brokers()
+        making = manager.call_soon(manager._build_transport, node, None)
+        while not any(isinstance(key.fileobj, _TlsSocket) for key in net._selector.get_map().values()):
+            net.poll(timeout_ms=10)
+        net.close()
+        assert psutil.Process().num_fds() == before, making
+
+
+@pytest.mark.parametrize("end", [RequestTimedOutError, KafkaTimeoutError])
+def test_the_end_of_the_search_hides_no_cause(end: type[Exception]) -> None:
     """OPS-2: the last connection may be given up as it begins, when the time to find a broker is over."""
     with closing(_Network()) as net:
-        manager = _Connections(net, **connection(config().kafka))
-        node = manager.cluster.bootstrap_brokers()[0]
-        manager._failed(node, RequestTimedOutError("only that"))
-        assert "only that" in manager.failures[0]
-        manager._failed(node, KafkaConnectionError("the cause"))
-        manager._failed(node, RequestTimedOutError("Request timed out after 0 ms"))
-        assert [told.split(": ", 1)[1] for told in manager.failures] == ["KafkaConnectionError: the cause"]
+        manager = _Connections(net, **connection(config(kafka={"brokers": ["127.0.0.1:1", "127.0.0.1:2"]}).kafka))
+        one, other = sorted(manager.cluster.bootstrap_brokers(), key=lambda node: node.port)
+        manager._failed(one, end("at first"))
+        manager._failed(one, KafkaConnectionError("the cause"))
+        manager._failed(one, end("at last"))
+        manager._failed(other, end("a silent one"))
+        assert [told.split("Error: ")[1] for told in manager.failures.values()] == ["the cause", "a silent one"]
 
 
 class CountedSocket(socket.socket):
