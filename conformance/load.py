@@ -266,11 +266,14 @@ class Load:
             with self._changed:
                 if self._closed:
                     return
-                due = math.ceil(self._due[0][0] / TICK) * TICK if self._due else math.inf
-                if (wait := due - time.monotonic()) > 0:
-                    self._changed.wait(wait if self._due else None)
+                if not self._due:
+                    self._changed.wait()
                     continue
                 exact, topic = self._due[0]
+                due = math.ceil(exact / TICK) * TICK
+                if (wait := due - time.monotonic()) > 0:
+                    self._changed.wait(wait)
+                    continue
                 heapq.heapreplace(self._due, (exact + self._interval(topic), topic))
             self._send(topic, due, PLAIN)
 

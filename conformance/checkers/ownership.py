@@ -13,7 +13,7 @@ from isolane.conformance.checkers.partitions import owned
 from isolane.conformance.checkers.story import story
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Event, Produced
-from isolane.conformance.tokens import ITEM_BITS, partition_of, topic_of
+from isolane.conformance.tokens import partition_of, topic_of
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 FEWEST_MOVES = 3
@@ -88,11 +88,10 @@ def under_way(history: History, at: float) -> set[tuple[int, int]]:
     """Return the partitions with records in attempts that had arrived and were not answered at that moment."""
     arrived = [attempt.arrived for attempt in history.attempts]
     return {
-        (topic_of(token >> ITEM_BITS), partition_of(token >> ITEM_BITS))
+        (topic_of(record), partition_of(record))
         for attempt in history.attempts[: bisect_left(arrived, at)]
         if attempt.answered is not None and attempt.answered > at
-        for token in attempt.tokens()
-        if token is not None
+        for record in attempt.records()
     }
 
 

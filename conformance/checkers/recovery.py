@@ -15,7 +15,6 @@ from isolane.conformance.checkers.comparison import GAP, CannotJudgeError
 from isolane.conformance.checkers.failure import failure
 from isolane.conformance.history import History
 from isolane.conformance.history_values import Fault, Phase, Produced
-from isolane.conformance.tokens import ITEM_BITS
 from isolane.conformance.verdict import Figure, Finding, Verdict
 
 REQUIREMENT = "ISO-7"
@@ -90,8 +89,8 @@ def backlog(history: History, fault: Fault) -> Drain:
     """
     requests = [each for each in history.attempts if each.tenant == fault.tenant]
     under_way = (each for each in requests if each.arrived < fault.ended and (each.closed or math.inf) > fault.ended)
-    asked = (token >> ITEM_BITS for each in under_way for token in each.tokens() if token is not None)
-    held = {(record.topic, record.partition) for each in asked if (record := history.find(each)) is not None}
+    asked = (history.find(record) for each in under_way for record in each.records())
+    held = {(record.topic, record.partition) for record in asked if record is not None}
     left = [
         record
         for record in history.by_tenant[fault.tenant]
